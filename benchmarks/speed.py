@@ -9,8 +9,6 @@
 Every command takes --device, --threads and --rounds: so many are timed, and the median counts.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

@@ -7,8 +7,6 @@ Prints figures as JSON, and ends with 1 where a promise was not kept. Nothing el
 `load` says whether it did.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import json

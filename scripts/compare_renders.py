@@ -5,8 +5,6 @@ camera, with lamps that are drawn anew: where the lamps of the release stood is 
 perfect renderer would differ. How much is what two renders of ours with other lamps differ by.
 """
 
-from __future__ import annotations
-
 import argparse
 from collections import defaultdict
 from collections.abc import Mapping, Sequence

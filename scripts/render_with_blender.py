@@ -5,8 +5,6 @@ Python that it is made for. Solids, lamps and camera are those of our own render
 .blend file. `ngs data render --out OUT` writes such scenes.
 """
 
-from __future__ import annotations
-
 import argparse
 import importlib
 from collections.abc import Sequence

@@ -5,8 +5,6 @@ A real server, a real Chromium, and what a visitor would do. Train the runs firs
     ngs train hwf; ngs report runs/hwf-posterior-0; ngs train clevr
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys

@@ -1,7 +1,5 @@
 """Settings every test runs under, and what several folders of tests need."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """What the tests read pages and files with."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

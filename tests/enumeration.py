@@ -1,7 +1,5 @@
 """Every derivation of a given length, straight from the rules: slow, obvious, the oracle of the tests."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from functools import cache
 from itertools import chain

@@ -1,7 +1,5 @@
 """The grammars the tests share: named ones, and a strategy for random ones."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import TypeVar

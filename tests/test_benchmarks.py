@@ -1,7 +1,5 @@
 """The benchmarks measure what they say they measure; how fast is not tested."""
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 import subprocess

@@ -1,7 +1,5 @@
 """Every `>>>` in the documentation gives the output printed below it."""
 
-from __future__ import annotations
-
 import ast
 import doctest
 import re

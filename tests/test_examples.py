@@ -3,8 +3,6 @@
 After a change that is meant to show: python examples/NAME.py > examples/expected/NAME.txt
 """
 
-from __future__ import annotations
-
 import ast
 import json
 import os

@@ -1,7 +1,5 @@
 """The engines on a GPU, with and without `ngs.kernels`, against the same engines on the CPU."""
 
-from __future__ import annotations
-
 import random
 from copy import deepcopy
 from dataclasses import replace

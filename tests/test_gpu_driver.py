@@ -1,7 +1,5 @@
 """What is settled before a GPU is used: whether kernels are, and that processes wait for it asleep."""
 
-from __future__ import annotations
-
 import ctypes
 from typing import Any
 

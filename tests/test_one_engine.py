@@ -1,7 +1,5 @@
 """There is one engine: both tasks train by the same functions, and the core knows neither of them."""
 
-from __future__ import annotations
-
 import ast
 import re
 import sys

@@ -1,7 +1,5 @@
 """The package as a whole: what the wheel carries, which way imports point, what the core needs."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import re

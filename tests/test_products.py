@@ -1,7 +1,5 @@
 """How matrices are multiplied on a GPU, as far as that can be asked without one."""
 
-from __future__ import annotations
-
 import pytest
 
 from ngs.gpu import products_are_rounded, rounded_products

@@ -1,7 +1,5 @@
 """What both contestants share: how run.py starts them, and what they tell it. Needs PyTorch alone."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import resource

@@ -5,8 +5,6 @@
 runs every contestant with every seed in its own process, and writes table.md and results.json. See README.md.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

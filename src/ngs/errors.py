@@ -1,7 +1,5 @@
 """What can go wrong, by layer. Every message says what was given, what was needed and what to do."""
 
-from __future__ import annotations
-
 
 class NGSError(ValueError):
     """Any error this package raises on purpose."""

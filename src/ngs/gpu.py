@@ -1,7 +1,5 @@
 """How products are rounded on a GPU, and how a process waits for one."""
 
-from __future__ import annotations
-
 import ctypes
 from collections.abc import Iterator
 from contextlib import contextmanager

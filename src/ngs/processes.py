@@ -1,7 +1,5 @@
 """What the processes of one run must agree on. With a single process, all of this is the identity."""
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Mapping
 

@@ -1,7 +1,5 @@
 """Commands as a user gives them, and what they print."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

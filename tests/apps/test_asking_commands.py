@@ -1,7 +1,5 @@
 """`ngs ask`, and `ngs explain` with a question, run as a user runs them."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import re

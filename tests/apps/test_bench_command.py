@@ -1,7 +1,5 @@
 """`ngs bench` times what it says; how fast is not tested."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 

@@ -1,7 +1,5 @@
 """`ngs predict` and `ngs explain` for a task in a file of the user's own, and commands that a task adds."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What is settled before PyTorch is loaded, or by whoever said something; memory that is given back."""
 
-from __future__ import annotations
-
 import os
 import platform
 import subprocess

@@ -1,7 +1,5 @@
 """`ngs predict` and `ngs explain`, run as a user runs them."""
 
-from __future__ import annotations
-
 import json
 from fractions import Fraction
 from pathlib import Path

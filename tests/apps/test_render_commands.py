@@ -1,7 +1,5 @@
 """`ngs data render`, run as a user runs it."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path

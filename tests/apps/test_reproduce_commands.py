@@ -1,7 +1,5 @@
 """`ngs reproduce` and `ngs results`, run as a user runs them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

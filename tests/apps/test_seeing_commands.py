@@ -1,7 +1,5 @@
 """`ngs train scenes`, `see`, `ask --image` and `weights`, run as a user runs them; and what may go wrong."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """`ngs train clevr` and what comes after it, run as a user runs it; and what a user may get wrong."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Training any task, and evaluating, comparing and reporting what came of it, as a user does it."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """What tests of runs share: short runs, each trained once for the tests of a file."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """One of two processes that run `ngs train` together, started by test_two_processes.py: trains, and stops."""
 
-from __future__ import annotations
-
 import os
 import sys
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Runs on questions about scenes: every language, honest, and tested on questions from elsewhere."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Runs side by side, in groups and in one figure."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The configuration of a run: what is written comes back, and what makes no sense is refused by name."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import fields, replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What is in the folder of a run, and what is said of it where it does not fit."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

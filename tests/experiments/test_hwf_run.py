@@ -1,7 +1,5 @@
 """Runs on formulas: which lengths, new formulas, and a lesson with labels before the others."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from pathlib import Path

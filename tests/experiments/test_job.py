@@ -1,7 +1,5 @@
 """Jobs are known by what their result depends on, and a training run is gone on with where it stopped."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import pickle

@@ -1,7 +1,5 @@
 """A task of one's own: `ngs.train`, its file when a run is resumed, and a task that a package adds."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import sys

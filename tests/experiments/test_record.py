@@ -1,7 +1,5 @@
 """The record of a run: lines that a killed run may leave half, and the same numbers for TensorBoard."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Killing a run costs nothing, and nothing that was changed or damaged since is gone on with."""
 
-from __future__ import annotations
-
 import shlex
 import shutil
 import subprocess

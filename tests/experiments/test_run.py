@@ -1,7 +1,5 @@
 """Runs of any task: what is in their folder, what they learn from, and what they choose their network by."""
 
-from __future__ import annotations
-
 import gc
 import json
 import shutil

@@ -1,7 +1,5 @@
 """`ngs train` in two processes: the run of one process, in one folder, resumed as if never interrupted."""
 
-from __future__ import annotations
-
 import os
 import socket
 import subprocess

@@ -1,7 +1,5 @@
 """Runs of the tasks that come along, by their settings alone, and what they leave, to be compared."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

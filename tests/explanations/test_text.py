@@ -1,7 +1,5 @@
 """Corrections as text and as pictures."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Ambiguity against the enumeration of all trees, and the error that explains it."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections import Counter

@@ -1,7 +1,5 @@
 """The grammar of arithmetic: its symbols, its sentences, and one tree for each of them."""
 
-from __future__ import annotations
-
 import pytest
 
 from ngs.grammar.grammar import Grammar, arithmetic

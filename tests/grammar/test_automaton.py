@@ -1,7 +1,5 @@
 """The prefix automaton against enumeration: what may come next, how it can end, and how often."""
 
-from __future__ import annotations
-
 import copy
 import random
 from collections import Counter

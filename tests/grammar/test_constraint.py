@@ -1,7 +1,5 @@
 """Constraints for batches against the prefix automaton, one sentence at a time, and against counting."""
 
-from __future__ import annotations
-
 import pickle
 from collections import Counter
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """A grammar is a value that prints in Lark's notation and reads back as itself."""
 
-from __future__ import annotations
-
 import json
 import pickle
 import subprocess

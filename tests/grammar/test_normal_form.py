@@ -1,7 +1,5 @@
 """The normal form derives what the rules derive, as often as they do, and with the same trees."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from math import prod

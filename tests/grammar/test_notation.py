@@ -1,7 +1,5 @@
 """Lark's notation: what each construct stands for, and what is refused."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from itertools import product

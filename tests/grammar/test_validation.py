@@ -1,7 +1,5 @@
 """Every grammar that is refused, with its rule, its line and the remedy."""
 
-from __future__ import annotations
-
 import pytest
 
 from ngs.errors import GrammarError

@@ -1,7 +1,5 @@
 """Examples and batches: gathering and scattering against a loop, no padding in the network, refusals."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial

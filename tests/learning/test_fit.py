@@ -1,7 +1,5 @@
 """`fit` and `score`: a task of one's own in a few lines, and what it says when something does not fit."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 

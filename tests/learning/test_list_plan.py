@@ -1,7 +1,5 @@
 """The posterior by a list of right sentences: the sum over all, what a search finds of it, what is kept."""
 
-from __future__ import annotations
-
 from functools import partial
 from itertools import pairwise
 from random import Random

@@ -1,7 +1,5 @@
 """The loop: which examples a step sees, what a step does, and that a training can stop and go on anywhere."""
 
-from __future__ import annotations
-
 import gc
 from dataclasses import replace
 from typing import Any

@@ -3,8 +3,6 @@
 Then: each learns from answers alone, in seconds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Counting what is right: against a loop, for each length, and without touching the network."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

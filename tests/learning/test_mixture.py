@@ -1,7 +1,5 @@
 """Two kinds of examples: every batch is half of each, and an epoch shows all."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray

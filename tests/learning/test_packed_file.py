@@ -1,7 +1,5 @@
 """Data sets in files: what has the layout that was declared is written and read, all else is refused."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any

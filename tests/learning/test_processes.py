@@ -1,7 +1,5 @@
 """Two processes that train one network make the steps that one process makes."""
 
-from __future__ import annotations
-
 import json
 import os
 import socket

@@ -1,7 +1,5 @@
 """The symbolic side of learning: tables, parsing each sentence, one's own judge and enumeration agree."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from random import Random
 

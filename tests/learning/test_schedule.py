@@ -1,7 +1,5 @@
 """Learning rates: where they begin and end, and which way they go in between."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import pytest

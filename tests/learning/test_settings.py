@@ -1,7 +1,5 @@
 """Settings that make no sense are refused, wherever they are made."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from math import inf, nan
 from typing import Any

@@ -1,7 +1,5 @@
 """Tensors in a file: what comes back is what was saved, or a refusal that names the file."""
 
-from __future__ import annotations
-
 import stat
 from pathlib import Path
 from random import Random

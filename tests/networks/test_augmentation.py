@@ -1,7 +1,5 @@
 """Changed handwriting: told by the generator, within the paper, and a share of it untouched."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """The networks: shapes, sizes, and that no pixel is lost before the first halving."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from torch import nn

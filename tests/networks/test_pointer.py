@@ -1,7 +1,5 @@
 """The pointer network: padding changes nothing, keywords speak for their modules, everything is learned."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from copy import deepcopy
 from random import Random

@@ -1,7 +1,5 @@
 """LSTMs by kernels of our own and by PyTorch's."""
 
-from __future__ import annotations
-
 from contextlib import nullcontext
 from copy import deepcopy
 from itertools import pairwise

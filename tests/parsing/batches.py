@@ -1,7 +1,5 @@
 """Ragged batches in random languages, with all their sentences: what the tests of distributions share."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """What cannot be read is refused with the reason and the remedy, before anything is computed."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Charts over derivations against adding them up one by one: ambiguous grammars, ragged batches."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from dataclasses import dataclass

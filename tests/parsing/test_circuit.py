@@ -1,7 +1,5 @@
 """Circuits count what they should: derivations or sentences, with or without a value."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable

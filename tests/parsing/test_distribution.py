@@ -1,7 +1,5 @@
 """Distributions within a narrower support: a list of candidates, and the sentences that give an answer."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The generalized Earley parser against sorting, and adding up, all there is."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from itertools import combinations, islice, pairwise

@@ -1,7 +1,5 @@
 """Distributions over random languages, ambiguous ones included, on ragged batches, against all sentences."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable

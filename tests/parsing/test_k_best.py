@@ -1,7 +1,5 @@
 """The k best sentences against sorting them all."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """The tree of one sentence against all trees of all sentences."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from itertools import product

@@ -1,7 +1,5 @@
 """The values of a language against evaluating its sentences one by one."""
 
-from __future__ import annotations
-
 import re
 from fractions import Fraction
 

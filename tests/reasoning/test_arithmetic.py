@@ -1,7 +1,5 @@
 """Exact arithmetic, and exact results from the decimals of a data set."""
 
-from __future__ import annotations
-
 import operator
 from fractions import Fraction
 from math import inf, nan

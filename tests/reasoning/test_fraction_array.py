@@ -1,7 +1,5 @@
 """Arrays of fractions against fractions one by one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import product

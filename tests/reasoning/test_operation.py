@@ -1,7 +1,5 @@
 """Operations run forwards and backwards, and what they say when they cannot."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 from math import inf, nan

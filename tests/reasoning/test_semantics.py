@@ -1,7 +1,5 @@
 """Meanings found by name: arguments, inlining, kept terminals, and what is said about missing ones."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """What the tests of the search share: meanings to search with, and random problems to search in."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial

@@ -1,7 +1,5 @@
 """Back-search for a batch: 1-BS against the queue of Algorithm 1, and what m-BS does with any batch."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import inf, nan
 from typing import Any

@@ -1,7 +1,5 @@
 """What the search refuses, and how it says so."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf, nan

@@ -1,7 +1,5 @@
 """The kinds of edits of the core, and one of the tests, keep to the contract of `ngs.search.edits`."""
 
-from __future__ import annotations
-
 import pickle
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Judging by tables against parsing and executing one sentence at a time."""
 
-from __future__ import annotations
-
 from itertools import product
 from random import Random
 

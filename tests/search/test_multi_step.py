@@ -1,7 +1,5 @@
 """The reference of m-BS: its distribution, and what its settings mean."""
 
-from __future__ import annotations
-
 from collections import Counter
 from math import exp, inf
 

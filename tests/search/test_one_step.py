@@ -1,7 +1,5 @@
 """The queue of one-step back-search against trying every change of one symbol."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Iterator
 from fractions import Fraction

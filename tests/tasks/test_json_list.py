@@ -1,7 +1,5 @@
 """Long lists in JSON files, read element by element."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Packed files of every task: what a schema declares is checked, tensor by tensor and column by column."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Where the data of a task come from, and how they are divided."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A run folder from a stranger is read, never run: nothing that it names is imported."""
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 import json

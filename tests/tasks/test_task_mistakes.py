@@ -1,7 +1,5 @@
 """What a newcomer gets wrong about a task: told before anything is trained, with what to do."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

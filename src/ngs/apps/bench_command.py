@@ -1,7 +1,5 @@
 """`ngs bench`: how fast this machine is, by batches of formulas against one formula after the other."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """The command line `ngs`."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version

@@ -1,7 +1,5 @@
 """Groups of commands, of a table and of the tasks, imported when called: PyTorch takes seconds to import."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable, Collection, Mapping, Sequence
 from importlib import import_module

@@ -1,7 +1,5 @@
 """`ngs data`: bring a published data set in, and look at what it holds. What a file is, the tasks know."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path

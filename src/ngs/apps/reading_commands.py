@@ -1,7 +1,5 @@
 """`ngs predict` and `ngs explain` for tasks that have no such commands of their own: by test examples."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

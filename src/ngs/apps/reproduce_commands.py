@@ -1,7 +1,5 @@
 """`ngs reproduce` and `ngs results`: run experiments of the catalogue, and write down what is known."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing

@@ -1,7 +1,5 @@
 """`ngs evaluate`, `report` and `compare`: what runs are worth."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What `ngs data` tells of a data set, whatever is in it: what was packed, and tables of counts."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """How commands print: text as it is, since names of files and data may hold brackets, which are no markup."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Files that a command writes where its user said: never over what it reads."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable
 from itertools import product

@@ -1,7 +1,5 @@
 """Runs side by side: the same configuration with several seeds is one row, with mean and spread."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path

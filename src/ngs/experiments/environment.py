@@ -1,7 +1,5 @@
 """The environment of a run: versions, machine and commit, kept with its results."""
 
-from __future__ import annotations
-
 import platform
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The record of a run as it goes: lines of JSON, the same for TensorBoard, and small files of facts."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """One training run: from settings to a folder with its course and its result."""
 
-from __future__ import annotations
-
 import gc
 import json
 import time

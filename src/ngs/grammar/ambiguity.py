@@ -4,8 +4,6 @@ Ambiguity of a whole grammar is undecidable; at one length it is a matter of cou
 the rules) and sentences (from the prefix automaton).
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 from itertools import chain
 

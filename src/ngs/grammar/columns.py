@@ -9,8 +9,6 @@ matter any more, so here an item is
 and a column is the set of its items that are not predictions.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass

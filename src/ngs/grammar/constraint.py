@@ -10,8 +10,6 @@ A network that writes a sentence symbol by symbol asks a constraint which symbol
 is exact: every symbol that it allows leads to some sentence.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace

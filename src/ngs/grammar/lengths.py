@@ -1,7 +1,5 @@
 """In how many symbols a prefix can be completed, as sets of lengths."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from threading import RLock

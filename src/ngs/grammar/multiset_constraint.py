@@ -1,7 +1,5 @@
 """Sentences of any grammar that use up a known multiset of symbols, by search: the exact reference."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

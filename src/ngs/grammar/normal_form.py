@@ -8,8 +8,6 @@ Each step keeps the rules it replaces, so that an algebra can build a value or a
 alone (`Step.combine`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache

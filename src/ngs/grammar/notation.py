@@ -5,8 +5,6 @@ is one whole string (there is no lexer), and `? * + ~ ( ) [ ]` become plain alte
 so that symbols appear in the order they were written.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterable, Iterator, Sequence

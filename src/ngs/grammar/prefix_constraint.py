@@ -1,7 +1,5 @@
 """Any grammar as a constraint: its prefix automaton in tensors, filled in as it is explored."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from threading import RLock
 from typing import Any

@@ -1,7 +1,5 @@
 """Symbols and rules as frozen values that print in Lark's notation."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass, field
 from functools import cached_property

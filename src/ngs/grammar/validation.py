@@ -1,7 +1,5 @@
 """Rules that could not be written down, never be used, or would never end: refused with the remedy."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Sequence
 from graphlib import CycleError, TopologicalSorter

@@ -17,8 +17,6 @@ deleted (`make gpu-check`; docs/benchmarks.md has the figures).
 The environment variable NGS_KERNELS has the names of the kernels to use, separated by commas, or `off`.
 """
 
-from __future__ import annotations
-
 import os
 from importlib.util import find_spec
 

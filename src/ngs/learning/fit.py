@@ -1,7 +1,5 @@
 """Train a network of your own from answers, in one call."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from inspect import signature
 from typing import Any

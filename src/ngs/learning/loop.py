@@ -1,7 +1,5 @@
 """The training loop: one for every objective, on a CPU, a GPU or several processes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import partial

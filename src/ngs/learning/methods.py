@@ -14,8 +14,6 @@ Which p(z|x) a loss uses, and what it is divided by, is the same for every netwo
 independent scores it is the log share of p(z|x) that is grammatical.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

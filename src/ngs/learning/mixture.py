@@ -1,7 +1,5 @@
 """Two kinds of examples in equal shares in every batch."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 

@@ -1,7 +1,5 @@
 """How the learning rate changes: a factor for each fraction of the training that is done."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from math import cos, pi
 

@@ -4,8 +4,6 @@ Safetensors, so that loading runs no code and maps the file into memory; the hea
 SHA-256 of the content.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """The same symbol written a little differently: affine and elastic changes of ink images, on their device."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import lru_cache
 

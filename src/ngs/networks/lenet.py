@@ -1,7 +1,5 @@
 """Networks from symbol images, as ink [image, 1, height, width], to scores of symbols [image, symbol]."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import partial
 

@@ -6,8 +6,6 @@ down, `share` says which part of it comes from each edge. With log-sum-exp the s
 is the gradient and so the posterior.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """A function of tensors as one CUDA graph: a chart is many small kernels, and launching them is the cost."""
 
-from __future__ import annotations
-
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from threading import RLock

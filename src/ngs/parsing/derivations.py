@@ -1,7 +1,5 @@
 """What a chart gives for a batch: totals with their gradient, the k best derivations, and a sample."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable
 from typing import Any
 

@@ -6,8 +6,6 @@ finds argmax over z in L(G) of p(z | x) independently of the chart, and needs no
 cover several frames.
 """
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence

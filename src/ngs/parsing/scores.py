@@ -1,7 +1,5 @@
 """Scores of a network over a grammar's symbols are checked where they enter, once, before any parsing."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Sentences with their trees, by the slow, obvious parser that the tensor engines must agree with."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

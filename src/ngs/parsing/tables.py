@@ -5,8 +5,6 @@
 With the algebra of a semantics these are the triples of the exact posterior; with `Blank`, the plain chart.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The four operations over exact fractions, with their inverses."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 from ngs.errors import SemanticsError

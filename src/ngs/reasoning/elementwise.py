@@ -1,7 +1,5 @@
 """The values of all pairs of parts at once, where a function works on arrays as it does on single values."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Protocol, Self, TypeVar
 

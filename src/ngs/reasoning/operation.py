@@ -1,7 +1,5 @@
 """Operations that also run backwards; undefined is a value of its own."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass

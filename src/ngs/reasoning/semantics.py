@@ -1,7 +1,5 @@
 """What the symbols and rules of a language mean: ordinary Python functions, found by name."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import cache
 from itertools import chain

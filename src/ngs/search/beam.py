@@ -3,8 +3,6 @@
 The user's functions run here, once for each pair of kept values, and the circuit is used once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from heapq import nlargest
 

@@ -1,7 +1,5 @@
 """The value tables of a grammar with its semantics, compiled once and cached."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import lru_cache, partial
 from typing import ParamSpec, TypeVar, cast

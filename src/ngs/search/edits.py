@@ -10,8 +10,6 @@ The contract, which the acceptance ratio of `back_search.log_ratio` needs and pr
 To add a kind of edits, write `neighbours`; everything else follows, and may be replaced, as by `Substitute`.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 
 import torch

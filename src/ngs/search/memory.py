@@ -1,7 +1,5 @@
 """A memory of sentences that were found right, a few for each example."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import pad

@@ -4,8 +4,6 @@ Property tests check that `back_search.sample_corrections` has the same acceptan
 that the exact transition matrix is in detailed balance with q(z) of Eq. 11.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, inf, log

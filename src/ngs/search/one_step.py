@@ -8,8 +8,6 @@ The queue finds the most likely correction: a node's priority (1 - p(A)) / p(A) 
 p(alpha) / p(leaf) of a change below it, because 1 - p(A) >= 1 - p(leaf) >= p(alpha) and p(A) <= p(leaf).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush

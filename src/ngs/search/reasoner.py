@@ -1,7 +1,5 @@
 """A reasoner: everything symbolic that learning asks about a batch, prepared once for a set of examples."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Protocol

@@ -6,8 +6,6 @@ list     the sentences are few: the right ones are enumerated before the first s
 search   they are too many for a list as well: samples, their neighbours, and the best ones found so far
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property

@@ -8,8 +8,6 @@ Only what a user names here is ever imported. A run folder names its task, too, 
 among the tasks that are installed.
 """
 
-from __future__ import annotations
-
 import hashlib
 import sys
 import warnings

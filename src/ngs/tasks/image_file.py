@@ -1,7 +1,5 @@
 """An image file that someone gives, decoded safely: whatever is wrong with it becomes a DataError."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """The options and the output file of commands that import data."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Annotated

@@ -1,7 +1,5 @@
 """A long list in a JSON file, plain or gzip, read element by element: memory holds a few at a time."""
 
-from __future__ import annotations
-
 import codecs
 import gzip
 import zlib

@@ -12,8 +12,6 @@ report.html              all of it to look at, once `ngs report` was asked
 A folder is read, never run: its task is looked up among those that are installed, or given by the user.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, fields

@@ -1,7 +1,5 @@
 """The sources of a task's data, and their division into parts."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A client of a playground that is loaded, and one that sends what it likes."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future

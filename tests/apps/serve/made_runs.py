@@ -1,7 +1,5 @@
 """Folders of runs as they are while a training writes them, and what a client hears of them."""
 
-from __future__ import annotations
-
 import json
 import os
 import time

@@ -1,7 +1,5 @@
 """Results over HTTP: which there are, and their pages."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """The curves of runs over HTTP as they grow, and what is said when a run stops, goes on or ends."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import shutil

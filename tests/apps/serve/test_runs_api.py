@@ -1,7 +1,5 @@
 """Runs over HTTP: lists, curves, reports and results; and folders that are no runs."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

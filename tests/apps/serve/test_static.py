@@ -1,7 +1,5 @@
 """The page's files: nothing from elsewhere, nothing that a text could turn into markup or code."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

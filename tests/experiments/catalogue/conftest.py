@@ -1,7 +1,5 @@
 """What tests of the catalogue share: tiny data, made once."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.experiments.catalogue.small import Data

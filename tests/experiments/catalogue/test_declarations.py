@@ -1,7 +1,5 @@
 """What the experiments declare: distinct places and runs, the paper's settings, and what it published."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace

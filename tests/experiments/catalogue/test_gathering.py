@@ -1,7 +1,5 @@
 """From folders of results, and from records, to places: what is kept, what is damaged, and none is lost."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

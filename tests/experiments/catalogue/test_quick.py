@@ -1,7 +1,5 @@
 """Every experiment from its declaration to the page, in a size that a test can run."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Short runs on small data sets, with their reports."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

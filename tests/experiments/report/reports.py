@@ -1,7 +1,5 @@
 """A short run on a small data set with its report."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from dataclasses import dataclass

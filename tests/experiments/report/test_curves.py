@@ -1,7 +1,5 @@
 """Curves show what was recorded."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

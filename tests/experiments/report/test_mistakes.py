@@ -1,7 +1,5 @@
 """The mistakes are those of the network, and corrections agree with the reference and with enumeration."""
 
-from __future__ import annotations
-
 from collections import Counter
 from fractions import Fraction
 from itertools import product

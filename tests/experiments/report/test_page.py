@@ -1,7 +1,5 @@
 """The page needs nothing else, is the same every time, and shows what files say, for runs of all kinds."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """Mistakes shown are those of the network, asked one by one; corrections agree with the plain reference."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The page about a run that sees says what was recorded, and shows what was not seen as it is."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from dataclasses import replace

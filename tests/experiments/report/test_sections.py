@@ -1,7 +1,5 @@
 """The sections say what the run recorded."""
 
-from __future__ import annotations
-
 import re
 
 from ngs.experiments.report.outcome import read_run

@@ -1,7 +1,5 @@
 """Formulas that are misread, each in its own way, as examples for a network that does nothing."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 

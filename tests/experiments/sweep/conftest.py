@@ -1,7 +1,5 @@
 """A store, and the log that small jobs write."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

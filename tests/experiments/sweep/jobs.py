@@ -1,7 +1,5 @@
 """Small jobs that leave a trace, each attempt a line in a log beside the store, and what came of a sweep."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """A sweep in a process of its own: `python -m ... STORE LOG SECONDS WORKERS`."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Sweeps in one process: what is done, in which order, and what goes wrong."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Iterator, Sequence

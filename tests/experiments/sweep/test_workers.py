@@ -1,7 +1,5 @@
 """Sweeps in several processes: nothing is lost and nothing is done twice, whoever is killed."""
 
-from __future__ import annotations
-
 import json
 import multiprocessing
 import time

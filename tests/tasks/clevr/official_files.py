@@ -1,7 +1,5 @@
 """Small official files for tests: two scenes and a few questions, sound until a test spoils them."""
 
-from __future__ import annotations
-
 import copy
 import gzip
 import json

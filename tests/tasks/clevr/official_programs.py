@@ -1,7 +1,5 @@
 """Programs as CLEVR's files write them, made of ours: what is read without loss can be written again."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from ngs.tasks.clevr.execution import Step, trace

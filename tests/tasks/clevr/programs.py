@@ -1,7 +1,5 @@
 """What the tests of programs share: random programs of every shape, and modules arranged one by one."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from random import Random

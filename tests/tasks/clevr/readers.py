@@ -1,7 +1,5 @@
 """Readers with random networks, and questions to try them on."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import torch

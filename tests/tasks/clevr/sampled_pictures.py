@@ -1,7 +1,5 @@
 """Pictures of sampled scenes without anything painted: enough where a network is not asked."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """CLEVR programs on tensors: the same answers as one at a time, on any program, any scene, any device."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from dataclasses import replace

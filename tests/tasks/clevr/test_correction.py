@@ -1,7 +1,5 @@
 """Back-search for one question agrees with the batched one, and tells what it did."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from xml.etree import ElementTree

@@ -1,7 +1,5 @@
 """Questions in arrays: what goes in comes out."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from types import SimpleNamespace

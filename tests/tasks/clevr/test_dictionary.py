@@ -1,7 +1,5 @@
 """The dictionary gives the modules of a question's program, in the official wording and in other people's."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """The edits of CLEVR: the contract of `ngs.search.edits`, and the plain ones of `tasks.clevr.correction`."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The embedded data set is made from a seed, understood whole, and validated on other scenes."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

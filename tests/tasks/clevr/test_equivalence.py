@@ -1,7 +1,5 @@
 """Equivalent programs: one form for all that rewriting makes of a program, and for no others."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from random import Random
 

@@ -1,7 +1,5 @@
 """Questions as tensors: in order, with all that is known of them, and judged as the reference judges."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from random import Random

@@ -1,7 +1,5 @@
 """CLEVR programs one at a time: every module, the undefined, what does not type-check, the shared data."""
 
-from __future__ import annotations
-
 import random
 from itertools import combinations
 

@@ -1,7 +1,5 @@
 """The grammars of CLEVR's programs: their symbols, members, and one tree for each sentence."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import pytest

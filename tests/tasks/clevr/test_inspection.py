@@ -1,7 +1,5 @@
 """What an inspection counts and finds."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 

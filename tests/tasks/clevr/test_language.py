@@ -1,7 +1,5 @@
 """Which module may come next: counting what is left, against the automaton of the grammar."""
 
-from __future__ import annotations
-
 from itertools import islice
 
 import pytest

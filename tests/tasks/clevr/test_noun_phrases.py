@@ -1,7 +1,5 @@
 """Noun phrases: putting filters in order and mirroring branches, against lists of modules."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from itertools import groupby
 from random import Random

@@ -1,7 +1,5 @@
 """The official files: what is sound is read without loss, what is not is named by file, index and field."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

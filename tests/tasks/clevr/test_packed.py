@@ -1,7 +1,5 @@
 """Packed questions: what is written is read, what is not whole is refused."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import replace
 from pathlib import Path

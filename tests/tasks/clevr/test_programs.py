@@ -1,7 +1,5 @@
 """Tables of programs tell what each module gives, and what differs."""
 
-from __future__ import annotations
-
 import pytest
 
 from ngs.tasks.clevr.execution import trace

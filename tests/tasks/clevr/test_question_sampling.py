@@ -1,7 +1,5 @@
 """Sampled questions are answered rightly, say nothing in vain, cannot be guessed, and are understood."""
 
-from __future__ import annotations
-
 import hashlib
 import tomllib
 from collections import Counter, defaultdict

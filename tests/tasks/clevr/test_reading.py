@@ -1,7 +1,5 @@
 """A reader reads one question as it reads many, and says what it did not know."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Drawings show where objects stand to each other, and what they are."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Sampled scenes keep CLEVR's rules, look as its camera sees them, and are the same from the same seed."""
 
-from __future__ import annotations
-
 from collections import Counter
 from itertools import combinations, islice
 from math import dist, sqrt

@@ -1,7 +1,5 @@
 """Scores: counted by hand, and read in batches as one question after another is read."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

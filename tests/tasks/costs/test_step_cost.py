@@ -1,7 +1,5 @@
 """The cost of a step at several sizes: seconds, the peak of tensors, and the exponents of both."""
 
-from __future__ import annotations
-
 import pickle
 from pathlib import Path
 from typing import Any

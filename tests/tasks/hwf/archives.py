@@ -1,7 +1,5 @@
 """Small archives in the layout of the published one, and where the published ones are looked for."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

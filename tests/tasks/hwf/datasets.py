@@ -1,7 +1,5 @@
 """Small data sets, made without files."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 

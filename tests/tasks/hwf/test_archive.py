@@ -1,7 +1,5 @@
 """Archives in the published layout: read whole, or refused with every faulty formula named."""
 
-from __future__ import annotations
-
 import json
 from fractions import Fraction
 from pathlib import Path

@@ -1,7 +1,5 @@
 """New formulas with the images of a data set: what they show, from where, and the same again."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

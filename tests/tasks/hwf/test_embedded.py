@@ -1,7 +1,5 @@
 """The embedded data set is the same from the same seed, rightly labelled, and legible in unseen hands."""
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """Formulas are drawn evenly from the grammar, in the asked mix of lengths, and always have a value."""
 
-from __future__ import annotations
-
 from collections import Counter
 from fractions import Fraction
 from itertools import islice

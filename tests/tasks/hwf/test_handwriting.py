@@ -1,7 +1,5 @@
 """The strokes follow their shapes, the pen is drawn as its formula says, and writers can be told apart."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import pairwise
 from math import dist

@@ -1,7 +1,5 @@
 """Inspection: counts, leaks and contradictions, against the slow and obvious way to find them."""
 
-from __future__ import annotations
-
 import torch
 from hypothesis import given
 

@@ -1,7 +1,5 @@
 """Formulas in whole numbers, against parsing and executing them with fractions."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from random import Random
 

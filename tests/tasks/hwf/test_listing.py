@@ -1,7 +1,5 @@
 """Lists of formulas: every entry at its line, every fault told."""
 
-from __future__ import annotations
-
 import json
 from fractions import Fraction
 from typing import Any

@@ -1,7 +1,5 @@
 """Archives that could do harm are refused before anything in them is read."""
 
-from __future__ import annotations
-
 import stat
 import zipfile
 from pathlib import Path

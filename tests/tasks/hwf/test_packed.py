@@ -1,7 +1,5 @@
 """Packed files: what is written is read, what is not whole is refused, and nothing is half-written."""
 
-from __future__ import annotations
-
 import errno
 import os
 import signal

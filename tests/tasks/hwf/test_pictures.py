@@ -1,7 +1,5 @@
 """Strips, folders and lines in image files of all kinds, and what is refused."""
 
-from __future__ import annotations
-
 import struct
 import zlib
 from collections.abc import Callable

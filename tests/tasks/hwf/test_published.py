@@ -1,7 +1,5 @@
 """The published data, where it is found: nothing of it is in this repository."""
 
-from __future__ import annotations
-
 from random import Random
 
 from ngs.tasks.hwf import archive, packed

@@ -1,7 +1,5 @@
 """Lines of handwriting: the pieces of ink, how they are drawn anew, and which formula they make."""
 
-from __future__ import annotations
-
 from itertools import combinations, product
 
 import numpy as np

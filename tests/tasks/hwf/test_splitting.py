@@ -1,7 +1,5 @@
 """Leak-free splits: the same formulas, and no test image in training."""
 
-from __future__ import annotations
-
 from random import Random
 
 import pytest

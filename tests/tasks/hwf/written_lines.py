@@ -1,7 +1,5 @@
 """Lines of handwriting on a page, and a network that knows the hand they are written in."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Small folders of images with their scenes, and short runs that learn from them."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from functools import cache

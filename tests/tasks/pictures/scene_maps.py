@@ -1,7 +1,5 @@
 """Maps of a network that sees all there is, written cell by cell."""
 
-from __future__ import annotations
-
 import torch
 
 from ngs.tasks.clevr.scenes import ATTRIBUTES

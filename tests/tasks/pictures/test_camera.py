@@ -1,7 +1,5 @@
 """The camera of CLEVR images, against `scene_sampling` and the released scenes."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Pictures in another light: told by the generator, with every edge where it was."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Objects drawn on a picture: every label can be read."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,7 +1,5 @@
 """Pictures to learn from, also in a mirror: their targets are the truth, in pixels, numbers and masks."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Pictures that people give: those that can be seen are read, all others refused with a reason."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache

@@ -1,7 +1,5 @@
 """Folders of images: matched to their scenes, cut into two parts, packed; what does not fit is refused."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import shutil

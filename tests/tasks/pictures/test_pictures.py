@@ -1,7 +1,5 @@
 """Pictures as data: whatever they are kept as, the same images come out."""
 
-from __future__ import annotations
-
 import tracemalloc
 from dataclasses import replace
 

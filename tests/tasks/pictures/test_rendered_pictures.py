@@ -1,7 +1,5 @@
 """Rendered pictures: what is said of them is true, and the same seed gives the same ones."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

@@ -1,7 +1,5 @@
 """The loss of seeing: nothing for perfect maps, each part where it belongs, and small enough to follow."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from math import ceil, exp, log
 

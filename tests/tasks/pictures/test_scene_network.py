@@ -1,7 +1,5 @@
 """The network that sees scenes: shapes, sizes, and what it says before it has learned anything."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

@@ -1,7 +1,5 @@
 """Scores of what is seen: each kind of mistake counts where it should, and nowhere else."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """From maps to scenes: objects are the peaks, each once, and what a perfect network says is that scene."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Any task with a grammar and answers has a report: its sentences as text, spurious corrections marked."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from math import prod
 from types import SimpleNamespace

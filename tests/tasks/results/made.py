@@ -1,7 +1,5 @@
 """Outcomes made by hand."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from ngs.tasks.results.outcome import Outcome, Place, Run

@@ -1,7 +1,5 @@
 """Corrections are sorted into the paper's kinds, and the examples are what the references say."""
 
-from __future__ import annotations
-
 import pickle
 from collections import Counter
 from dataclasses import replace

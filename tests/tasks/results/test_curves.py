@@ -1,7 +1,5 @@
 """Curves of several seeds as one line, with what others published dotted beside it."""
 
-from __future__ import annotations
-
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure

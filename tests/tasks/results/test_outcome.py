@@ -1,7 +1,5 @@
 """Outcomes on record: written and read, a line for each run."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tables: what stands in a place, what beside it, and what others published."""
 
-from __future__ import annotations
-
 import tomllib
 from dataclasses import replace
 from functools import partial

@@ -1,7 +1,5 @@
 """The web application of the playground: its JSON endpoints, how they fail, and the page in front of them."""
 
-from __future__ import annotations
-
 from importlib.metadata import version
 
 from fastapi import FastAPI, Request, Response

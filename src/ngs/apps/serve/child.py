@@ -1,7 +1,5 @@
 """The playground in a process of its own, on a free port: for whoever looks at it from outside."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -4,8 +4,6 @@ A body is read here, whole, within a size and a time, so no handler waits for on
 send requests under a name that they made point here (DNS rebinding: `Host`) nor post as a visitor (`Origin`).
 """
 
-from __future__ import annotations
-
 import asyncio
 import socket
 from collections.abc import Callable, Iterable

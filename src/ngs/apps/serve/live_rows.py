@@ -13,8 +13,6 @@ event: done                      nothing more will come
 data: {"state": "finished"}
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import time

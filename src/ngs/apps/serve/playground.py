@@ -1,7 +1,5 @@
 """What `ngs serve` serves: the runs of a folder, and what their tasks have to show."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 

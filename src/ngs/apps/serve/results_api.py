@@ -1,7 +1,5 @@
 """The results of experiments, each a page of its own."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from functools import lru_cache

@@ -4,8 +4,6 @@ No part of a request becomes a path: a run is looked up among the names in the f
 inside it, and no more of a file is read than a run would write.
 """
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """What there is; the runs in a folder, live while they train; their reports."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import asdict
 from typing import Annotated, Any

@@ -1,7 +1,5 @@
 """The outcome of an experiment: from the folder of results, and from records of runs done elsewhere."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType

@@ -1,7 +1,5 @@
 """All experiments, and the page of results: each with what is known of it, made from the records alone."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 

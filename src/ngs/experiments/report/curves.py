@@ -1,7 +1,5 @@
 """The record of a run as curves, drawn by a template: text and colours are those of the page."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise

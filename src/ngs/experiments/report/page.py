@@ -4,8 +4,6 @@ It shows what the run wrote. Mistakes and corrections are read anew from its net
 by the labels, which learning from answers never saw.
 """
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Collection, Iterator, Mapping
 from importlib.resources import files

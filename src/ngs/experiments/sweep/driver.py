@@ -1,7 +1,5 @@
 """The jobs of a sweep: each is done once, in an order in which needs come first, by an executor somewhere."""
 
-from __future__ import annotations
-
 import traceback
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing

@@ -1,7 +1,5 @@
 """The jobs of a sweep on this machine: in this process, or in several side by side."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import signal

@@ -5,8 +5,6 @@ of its needs are sent, and the files of its result come back. If a machine dies,
 from the beginning.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack

@@ -1,7 +1,5 @@
 """The folder of results: a folder for each job, under its address."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """`ngs ask` and `ngs explain`: a question about a scene, and what was misread if its answer is wrong."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any

@@ -5,8 +5,6 @@ al. 2020, supplement, Sec. 3.2) or, in the tidy language, moves one filter to an
 chain of noun phrases round. All programs with the answer show if a correction is right for a wrong reason.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial

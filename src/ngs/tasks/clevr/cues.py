@@ -1,7 +1,5 @@
 """The words of a question, and its cues: what the dictionary knows, and how that hangs together."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """`ngs data` with questions about scenes: packed, counted, and told about."""
 
-from __future__ import annotations
-
 import dataclasses
 from pathlib import Path
 from typing import Annotated

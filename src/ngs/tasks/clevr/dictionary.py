@@ -11,8 +11,6 @@ still looked for: it tells which word speaks of which `unique`, and a phrase lef
 the question was not understood.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, NoReturn

@@ -1,7 +1,5 @@
 """Questions about scenes that need no download: made up from a seed, with other scenes for validation."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

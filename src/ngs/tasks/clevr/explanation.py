@@ -4,8 +4,6 @@ A program is read from its root at the top; what a module works on stands below 
 keep their places in a row, and those that are not in it are pale.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 from functools import partial

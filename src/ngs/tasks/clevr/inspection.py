@@ -1,7 +1,5 @@
 """What a data set holds: how much of what, what the dictionary makes of it, and if its answers are right."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass

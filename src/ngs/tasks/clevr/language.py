@@ -18,8 +18,6 @@ All this for multisets that some program is made of (`possible`): what is needed
 thing is left over for the whole, and no attribute is named more often than there are noun phrases.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

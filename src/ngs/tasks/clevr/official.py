@@ -6,8 +6,6 @@
 and the same for `val`; also without the two folders, and as scenes_train.json and questions_train.json.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

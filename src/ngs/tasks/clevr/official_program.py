@@ -7,8 +7,6 @@
 (Johnson et al. 2017; "type" and "side_inputs" are what their generator calls "function" and "value_inputs".)
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence, Set
 from typing import Any
 

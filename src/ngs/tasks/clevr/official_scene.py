@@ -1,7 +1,5 @@
 """Scenes as CLEVR's files write them (Johnson et al. 2017), and as we do."""
 
-from __future__ import annotations
-
 from sys import float_info
 from typing import Any
 

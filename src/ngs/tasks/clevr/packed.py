@@ -1,7 +1,5 @@
 """Questions about scenes in one file: tensors mapped into memory, with a checksum over all that it holds."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Scenes as tensors and back: object by object, one scene behind the other."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 

@@ -1,7 +1,5 @@
 """A run that learns to read questions: which to train, choose and test on, with which network."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any

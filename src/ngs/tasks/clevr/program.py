@@ -1,7 +1,5 @@
 """Programs as modules in prefix notation, their grammars, and what kind of question a program answers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from functools import cache

@@ -15,8 +15,6 @@ Rules that every question keeps:
   different sets, and they differ by at most NEAR.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial

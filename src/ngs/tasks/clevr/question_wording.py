@@ -1,7 +1,5 @@
 """Questions in words of our own: sentences from frames whose slots are filled with noun phrases."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass

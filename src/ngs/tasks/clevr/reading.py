@@ -1,7 +1,5 @@
 """Reading one question: its words, what the dictionary makes of them, and the programs it may mean."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import exp
 from typing import Any

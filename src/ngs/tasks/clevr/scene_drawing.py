@@ -4,8 +4,6 @@ The camera's right is to the right and what is in front is below, so that a draw
 programs speak of. Objects have their true size, and the numbers that the tables of programs call them by.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from math import cos, hypot, pi, radians, sin
 from typing import Any

@@ -4,8 +4,6 @@ Only additions, products, quotients and square roots are used, one operation at 
 the last digit, so that the same seed gives the same scenes on every machine.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import NamedTuple

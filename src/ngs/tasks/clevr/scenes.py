@@ -1,7 +1,5 @@
 """Scenes: objects with attributes, and where they stand to each other (Johnson et al. 2017, CLEVR)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache

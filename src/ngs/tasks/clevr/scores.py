@@ -1,7 +1,5 @@
 """How good a reader of questions is: answers right and programs right, by kind of question and by length."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple

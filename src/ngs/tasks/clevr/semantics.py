@@ -1,7 +1,5 @@
 """What the modules of a program mean for a scene (Li et al. 2020, supplement; Johnson et al. 2017)."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable, Mapping
 

@@ -1,7 +1,5 @@
 """The task: turning questions about scenes into programs. Light: it is imported to show its options."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The cost of a step in seconds and memory as its work grows, with the exponents of both."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

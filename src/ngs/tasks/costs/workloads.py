@@ -4,8 +4,6 @@ A workload is a frozen value; `at` makes work of one size, with steps for each m
 almost zero, so that the cost of a step depends on its size and not on what was learned.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

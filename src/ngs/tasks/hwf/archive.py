@@ -6,8 +6,6 @@
 (Li et al. 2020; the folder `data` may have another name, lie one folder deeper, or be the top itself.)
 """
 
-from __future__ import annotations
-
 import io
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

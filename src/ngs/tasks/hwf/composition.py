@@ -1,7 +1,5 @@
 """New formulas, of any length, written with the images of a data set."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Set
 from dataclasses import replace
 from random import Random

@@ -1,7 +1,5 @@
 """`ngs data` with handwritten formulas: packed, counted, and told about."""
 
-from __future__ import annotations
-
 import dataclasses
 from pathlib import Path
 from random import Random

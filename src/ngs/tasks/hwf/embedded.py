@@ -1,7 +1,5 @@
 """Handwriting that needs no download: made up from a seed, with other writers for the test."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from itertools import count
 from random import Random

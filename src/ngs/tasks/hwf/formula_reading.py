@@ -1,7 +1,5 @@
 """What a network makes of a formula's symbols: the likeliest formulas, and their values in words."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Formulas drawn from a grammar by its rules, with the value of each."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from functools import cache, lru_cache

@@ -8,8 +8,6 @@ come straight from the bits of the generator: these are exact to the last digit,
 gives the same bytes on every machine and with any number of threads.
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

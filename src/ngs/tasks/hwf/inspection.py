@@ -1,7 +1,5 @@
 """What a data set holds: how much of what, and which test images have been seen in training."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

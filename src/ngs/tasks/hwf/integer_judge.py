@@ -19,8 +19,6 @@ fit 64 bits up to k = 19, and answers with larger parts are out of reach. a (D /
 N then.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 from numbers import Rational, Real

@@ -1,7 +1,5 @@
 """A published list of formulas: JSON read entry by entry, so that each fault is found at its line."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """The files of a zip archive or a folder by name; what could do harm is refused before any is read."""
 
-from __future__ import annotations
-
 import stat
 import struct
 import zipfile

@@ -1,7 +1,5 @@
 """A data set in one file: tensors mapped into memory, with a checksum over all that it holds."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path

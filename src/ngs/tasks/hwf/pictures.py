@@ -4,8 +4,6 @@ Whatever the colours and the size, what comes out are the images the networks ar
 on white, SIDE x SIDE pixels, a symbol each. Each message names the file, what was found and what is needed.
 """
 
-from __future__ import annotations
-
 import re
 from math import inf
 from pathlib import Path

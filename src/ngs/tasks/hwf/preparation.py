@@ -1,7 +1,5 @@
 """A run that learns to read formulas: which to train, choose and test on, with which network."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

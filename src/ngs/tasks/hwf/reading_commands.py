@@ -1,7 +1,5 @@
 """`ngs predict`, `explain`, `tour`: the formula in a picture, and what was misread if its answer is wrong."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any

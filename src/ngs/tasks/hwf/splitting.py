@@ -1,7 +1,5 @@
 """A split without leaks: the same formulas, written again so that no test image occurs in training."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

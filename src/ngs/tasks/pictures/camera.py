@@ -4,8 +4,6 @@ A pinhole camera that looks at the origin, as in `scene_sampling`, for many imag
 count from the upper left corner: the first pixel's centre is (0.5, 0.5).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """`ngs data` with pictures of scenes: packed, counted, told about, and rendered in the layout of CLEVR."""
 
-from __future__ import annotations
-
 import json
 import os
 import shlex

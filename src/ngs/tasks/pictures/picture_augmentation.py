@@ -1,7 +1,5 @@
 """The same scene in another light: changes of a picture's colours that leave every object where it is."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch

@@ -1,7 +1,5 @@
 """Objects drawn on the picture they were seen in: a box around each, its number and what it is."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from pathlib import Path
 

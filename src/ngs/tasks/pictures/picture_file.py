@@ -1,7 +1,5 @@
 """A picture of a scene from a file: 480x320 pixels in colour. Anything else is resampled or refused."""
 
-from __future__ import annotations
-
 from io import BytesIO
 from pathlib import Path
 

@@ -4,8 +4,6 @@ An image belongs to the scene whose `image_filename` has the same stem, in whate
 visible pixels are computed from the shapes of the scene.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterator, Sequence
 from importlib.resources import files
 from math import hypot

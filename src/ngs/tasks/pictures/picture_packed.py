@@ -1,7 +1,5 @@
 """Pictures of scenes in one file: image files as they came, mapped into memory, with a checksum over all."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A run that learns to see: which pictures to train, choose and test on, with which network."""
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path

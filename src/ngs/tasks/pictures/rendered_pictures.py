@@ -1,7 +1,5 @@
 """Pictures that need no download: sampled scenes, rendered from a seed."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

@@ -12,8 +12,6 @@ with y = exp(-d^2 / 2 SPREAD^2) for a cell at distance d of the nearest centre, 
 asked in the 3x3 cells around a centre, each weighted with its y, since a neighbour may be the peak.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import torch

@@ -5,8 +5,6 @@ is there, and what the object is like. Features go down to a stride of 32 and ba
 context vector of the whole picture is added everywhere, and tells the camera.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import log

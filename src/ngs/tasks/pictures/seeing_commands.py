@@ -1,7 +1,5 @@
 """`ngs see`, `quiz` and `weights`: scenes in pictures, questions about them, what was learned in a file."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Annotated, Any

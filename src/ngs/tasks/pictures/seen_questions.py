@@ -1,7 +1,5 @@
 """Questions answered from pixels; whether a wrong answer is due to seeing or to reading."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum

@@ -1,7 +1,5 @@
 """The settings of a run that learns to see the scene in a picture."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """The task: seeing the scene in a picture. Light: it is imported to show its options."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path

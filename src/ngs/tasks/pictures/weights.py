@@ -4,8 +4,6 @@ The file is a network as a run keeps it (safetensors with a checksum), with the 
 of the run. A model card is beside it.
 """
 
-from __future__ import annotations
-
 import hashlib
 import shlex
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Limits of the playground: sizes of requests, and jobs at once."""
 
-from __future__ import annotations
-
 import threading
 from dataclasses import dataclass
 

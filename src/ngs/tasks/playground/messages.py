@@ -1,7 +1,5 @@
 """Parts of requests and answers: JSON objects whose fields the API describes."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field

@@ -1,7 +1,5 @@
 """Training a first network in a child process, so that the server stays quick."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import threading

@@ -1,7 +1,5 @@
 """A task's part of the playground: endpoints, and the tab of the page that calls them."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from pathlib import Path

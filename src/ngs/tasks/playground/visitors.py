@@ -1,7 +1,5 @@
 """The visitors of the page, with separate data that are forgotten in time."""
 
-from __future__ import annotations
-
 import secrets
 import threading
 import time

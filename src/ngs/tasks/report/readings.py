@@ -1,7 +1,5 @@
 """A network's readings of some examples, compared with labels, which no search sees."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial

@@ -4,8 +4,6 @@ Learning from answers never sees a label. Here labels judge: a correction is spu
 answer but does not mean the same as the label.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum

@@ -4,8 +4,6 @@ Templates are HTML files beside the code that fills them in, named relative to `
 is escaped.
 """
 
-from __future__ import annotations
-
 from base64 import b64encode
 from collections.abc import Sequence
 from fractions import Fraction

@@ -4,8 +4,6 @@ An early network reads training examples, 1-BS and m-BS correct its wrong answer
 search sees, judge the corrections.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """An experiment as data: which jobs fill which places of a table or lines of a figure, and how to show it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A browser, a server with trained networks, and pages that must not complain."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Callable, Iterator

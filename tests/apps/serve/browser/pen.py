@@ -1,7 +1,5 @@
 """A hand in front of the page: writes formulas on its canvas with the mouse or a finger."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from playwright.sync_api import CDPSession, Locator, Page, expect

@@ -1,7 +1,5 @@
 """Draw, correct and learn, in a real browser."""
 
-from __future__ import annotations
-
 import json
 import re
 

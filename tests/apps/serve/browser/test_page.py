@@ -1,7 +1,5 @@
 """The page around its views: tabs, light and dark, small screens, and a server without a network."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import Page, Route, expect
 

@@ -1,7 +1,5 @@
 """Ask about a scene, and watch runs, in a real browser."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from pathlib import Path

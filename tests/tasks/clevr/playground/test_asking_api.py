@@ -1,7 +1,5 @@
 """Questions over HTTP: scenes to ask about, answers with their programs, corrections, and refusals."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import cache
 from io import BytesIO

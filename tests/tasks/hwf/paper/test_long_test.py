@@ -1,7 +1,5 @@
 """Reading formulas longer than those trained on: what is counted, and that it is a job like others."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

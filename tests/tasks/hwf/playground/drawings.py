@@ -1,7 +1,5 @@
 """Drawings as somebody makes them on a canvas: the strokes of a made-up hand, and polylines by hand."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from functools import cache

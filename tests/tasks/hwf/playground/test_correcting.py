@@ -1,7 +1,5 @@
 """Corrections as they are shown: every step of the queue in words, and the exact posterior."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from math import exp

@@ -1,7 +1,5 @@
 """Drawings over HTTP: read, corrected, learned from, and refused."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 

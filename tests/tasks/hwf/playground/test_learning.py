@@ -1,7 +1,5 @@
 """Learning from drawings and their answers alone."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from math import log
 

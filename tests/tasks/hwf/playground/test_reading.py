@@ -1,7 +1,5 @@
 """What is read in a drawing, with the value of each part."""
 
-from __future__ import annotations
-
 from base64 import b64decode
 from collections.abc import Iterator
 from dataclasses import replace

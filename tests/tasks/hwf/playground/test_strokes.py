@@ -1,7 +1,5 @@
 """Strokes on a canvas: the ink they leave, and the symbols in it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

@@ -1,7 +1,5 @@
 """Small scenes for tests of the renderer."""
 
-from __future__ import annotations
-
 import torch
 
 from ngs.tasks.clevr.scene_sampling import CAMERA, RADIUS

@@ -1,7 +1,5 @@
 """A scene rendered with Blender, where it is installed."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Lamps and soft shadows, against rays to many places on the lamp."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from torch import Tensor

@@ -1,7 +1,5 @@
 """Pictures of scenes: what shows where, in which colour, and against released masks and images."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

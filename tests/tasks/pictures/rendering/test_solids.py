@@ -1,7 +1,5 @@
 """Where rays meet solids, against walking along the ray in small steps and against trying all solids."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

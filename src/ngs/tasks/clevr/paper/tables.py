@@ -1,7 +1,5 @@
 """clevr-table, clevr-curves and clevr-rates: what each method learns from questions, and how soon."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """Training steps on questions whose programs grow."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial

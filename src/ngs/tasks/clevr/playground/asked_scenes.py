@@ -1,7 +1,5 @@
 """The scenes that visitors ask about: a dozen of the embedded ones, as the page gets them, with questions."""
 
-from __future__ import annotations
-
 import threading
 from dataclasses import dataclass
 from functools import cache, lru_cache

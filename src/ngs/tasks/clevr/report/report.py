@@ -1,7 +1,5 @@
 """The report of a run that answers questions: scenes from above, and programs with what each module gives."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher

@@ -5,8 +5,6 @@ and each spoils the answer, then a share s^n of the formulas of n symbols is rig
 matter (in 0 times something), and some symbols are read worse than others, which a mean hides.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial

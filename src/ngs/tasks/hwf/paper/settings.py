@@ -1,7 +1,5 @@
 """The settings that experiments share: the paper's, ours, and those that take minutes."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from ngs.tasks.hwf.settings import TrainHWF

@@ -1,7 +1,5 @@
 """hwf-steps: how many steps of back-search m-BS should take, and what they cost."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial

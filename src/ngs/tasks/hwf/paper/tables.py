@@ -1,7 +1,5 @@
 """hwf-table, hwf-lengths, hwf-leak, hwf-curves: what each method learns from which formulas, and how soon."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

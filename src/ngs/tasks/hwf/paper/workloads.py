@@ -1,7 +1,5 @@
 """Training steps on formulas that grow: longer ones, more of them, or more steps of back-search."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial

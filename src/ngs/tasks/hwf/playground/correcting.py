@@ -1,7 +1,5 @@
 """A wrong reading corrected: the steps of back-search in words, and the formulas that do give the answer."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import exp

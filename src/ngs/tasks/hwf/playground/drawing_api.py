@@ -1,7 +1,5 @@
 """Drawings over HTTP: read, correct, learn, and the score of what a visitor drew."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from fractions import Fraction

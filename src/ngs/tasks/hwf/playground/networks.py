@@ -5,8 +5,6 @@ untrained network would get answers by wrong formulas, and an early one of the r
 50 steps, one method gives 45% of the right answers and another 94%.
 """
 
-from __future__ import annotations
-
 from copy import deepcopy
 from dataclasses import dataclass
 from itertools import count

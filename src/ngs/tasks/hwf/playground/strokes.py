@@ -4,8 +4,6 @@ Strokes are drawn by a thin pen, in one size whatever the canvas, and cropped to
 costs nothing, and a drawing is read while somebody writes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The tab to draw formulas in: who can read there, and the training of a first network."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import torch

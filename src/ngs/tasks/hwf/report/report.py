@@ -1,7 +1,5 @@
 """The report of a run that reads handwritten formulas: images, confused symbols, the posterior."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property

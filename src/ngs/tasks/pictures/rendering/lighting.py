@@ -7,8 +7,6 @@ released images, or chosen by eye next to them (docs/rendering.md); a colour is 
 gives, divided by 255.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial

@@ -1,7 +1,5 @@
 """Pictures of scenes: what each pixel shows, and in which colour."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import NamedTuple

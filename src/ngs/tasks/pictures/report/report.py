@@ -1,7 +1,5 @@
 """The report of a run that sees scenes: what is confused, and pictures with frames around mistakes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
