@@ -121,11 +121,11 @@ def _task_of(name: Any, file: Any, origin: Path) -> Trainable:
 
 def read_facts(path: Path) -> Any:
     """The JSON in a run's file."""
+    if path.exists() and not path.is_file():  # a pipe would never end
+        raise DataError(f"{path} is no file; give the folder of a run, as `ngs train` makes it")
+    if path.is_file() and path.stat().st_size > MOST_BYTES:
+        raise DataError(f"{path} has more than {MOST_BYTES:,} bytes, which no run writes; train anew")
     try:
-        if path.exists() and not path.is_file():  # a pipe would never end
-            raise DataError(f"{path} is no file; give the folder of a run, as `ngs train` makes it")
-        if path.is_file() and path.stat().st_size > MOST_BYTES:
-            raise DataError(f"{path} has more than {MOST_BYTES:,} bytes, which no run writes; train anew")
         return json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise DataError(

@@ -100,7 +100,8 @@ def _all_charts(rows: Sequence[Row], chosen_step: int | None, shares: Mapping[st
         loss = [curve("loss", training, time, "loss")]
         yield Chart("Training loss", called, loss, lesson_changes(training, time))
     changes = lesson_changes(training, "step")
-    told = [curve(name.replace("_", " "), training, "step", name) for name in measures(training)]
+    named = (curve(name.replace("_", " "), training, "step", name) for name in measures(training))
+    told = [each for each in named if each.x]
     for first in range(0, len(told), COLOURS):
         some = told[first : first + COLOURS]
         share = all(0 <= y <= 1 for each in some for y in each.y)
