@@ -101,7 +101,9 @@ def test_nothing_that_a_run_names_is_imported(text: str, stranger: Path) -> None
 
 def test_a_pipe_in_place_of_a_configuration_is_not_waited_for(stranger: Path) -> None:
     os.mkfifo(stranger / CONFIG)
-    with pytest.raises(NGSError, match="is no file"):
+    with pytest.raises(
+        NGSError, match=r"config.json is no file; give the folder of a run, as `ngs train` makes it$"
+    ):
         load_config(stranger)
 
 

@@ -116,7 +116,8 @@ def _laws(rows: Sequence[dict[str, float]]) -> dict[str, Any]:
 def peak_tensor_mb(action: Callable[[], object], device: torch.device) -> float:
     """The peak memory of tensors during `action`, beyond what they took before it.
 
-    On a GPU from PyTorch's allocator, on a CPU from its profiler (the memory of the process never falls).
+    On a GPU from PyTorch's allocator, on a CPU from its profiler (the memory of the process never falls). The
+    profiler counts what operations allocate inside, and does not know memory from before that is freed now.
     """
     if device.type == "cuda":
         torch.cuda.synchronize(device)

@@ -19,8 +19,7 @@ from ngs.tasks.pictures.seen_scene import official_directions
 from ngs.tasks.pictures.settings import RENDERED as RENDERED  # what this data set is called
 
 RENDERING = 1
-"""To be increased when a change of the sampler, the cameras, the lamps or the renderer changes pictures by more
-than rounding."""
+"""To be increased when the sampler, cameras, lamps or renderer change pictures by more than rounding."""
 TEST_PICTURES = 60
 
 PIXELS_TO_STAY = 150
