@@ -112,7 +112,7 @@ def test_names_that_options_offer_are_there() -> None:
 
 @pytest.mark.parametrize("kind", [find(name).settings for name in names()])
 def test_every_setting_has_help_and_every_name_a_choice(kind: type[RunSettings]) -> None:
-    assert all(field.metadata["help"].endswith(".") for field in fields(kind))
+    assert all(field.metadata["option"]["help"].endswith(".") for field in fields(kind))
     texts = {field.name for field in fields(kind) if isinstance(field.default, str)} - {"data"}
     assert texts == kind.choices.keys()
     assert all(getattr(kind(), name) in known for name, known in kind.choices.items())

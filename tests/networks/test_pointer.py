@@ -1,5 +1,7 @@
 """The pointer network: padding changes nothing, keywords speak for their modules, everything is learned."""
 
+import subprocess
+import sys
 from collections.abc import Sequence
 from copy import deepcopy
 from random import Random
@@ -173,3 +175,23 @@ def test_everything_is_learned() -> None:
     touched = reader.word_embedding.weight.grad
     assert touched is not None and len(touched) == WORDS
     assert touched.any(1).nonzero().flatten().tolist() == sorted({*asked.words.flatten().tolist()} - {PAD})
+
+
+WITHOUT_TRITON = """
+import sys
+sys.modules["triton"] = None  # as where it is not installed
+import torch, ngs
+from ngs.grammar.constraint import AnyOrder, Given
+from ngs.parsing.autoregressive import Autoregressive
+
+network = ngs.SequenceNetwork(words=3, symbols=2).eval()
+decoder = network(torch.tensor([[0, 1]]))
+grammar = ngs.Grammar.parse('start: letter | start letter\\nletter: "a" | "b"')
+p = Autoregressive(grammar, decoder, AnyOrder(2), Given(multiset=torch.tensor([[2, 1]])), 3)
+print(sorted(p.best().symbols[0].tolist()))
+"""
+
+
+def test_sentences_are_written_where_triton_is_not_installed() -> None:
+    run = subprocess.run([sys.executable, "-c", WITHOUT_TRITON], capture_output=True, text=True)
+    assert run.stdout == "[0, 0, 1]\n", run.stderr

@@ -26,7 +26,7 @@ TaskOption = Annotated[
 
 def option(default: Any, help: str, *names: str, **more: Any) -> Any:
     """A field of a configuration, with what Typer is told of its option: other names, the least value."""
-    return field(default=default, metadata={"names": names, "help": help, **more})
+    return field(default=default, metadata={"option": {"names": names, "help": help, **more}})
 
 
 def with_options(command: Callable[..., None], configuration: type[Any]) -> Callable[..., None]:
@@ -57,7 +57,7 @@ def with_options(command: Callable[..., None], configuration: type[Any]) -> Call
 def _parameter(field: Field[Any], hint: Any) -> inspect.Parameter:
     kind: Any = list[int] if hint == tuple[int, ...] else hint
     default = list(field.default) if isinstance(field.default, tuple) else field.default
-    told = dict(field.metadata)
+    told = dict(field.metadata.get("option", {}))
     annotation = Annotated[kind, typer.Option(*told.pop("names", ()), **told)]
     return inspect.Parameter(
         field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation

@@ -77,7 +77,7 @@ def _execute(
         tl.store(result + program, given, mask=inside)
 
 
-Tables = tuple[Tensor, Tensor, Tensor, Tensor, Tensor]  # sceneTables, all int32
+Tables = tuple[Tensor, Tensor, Tensor, Tensor, Tensor]  # those of SceneTables, all int32
 
 
 def executed(

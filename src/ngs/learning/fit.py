@@ -185,14 +185,13 @@ def check_network(network: nn.Module, grammar: Grammar, examples: Examples) -> N
 
 
 def _check_kind(made: Any, one_by_one: bool) -> None:
-    if isinstance(made, Tensor) if one_by_one else hasattr(made, "follow"):
-        return
-    how, needed = (
-        "as a whole",
-        "return an ngs.Decoder, as ngs.SequenceNetwork does; else give ngs.Examples.of",
-    )
-    if one_by_one:
-        how, needed = "one by one", "make scores [input, symbol]; to write sentences give ngs.Examples.whole"
-    raise NGSError(
-        f"the network makes a {type(made).__name__} of inputs that are seen {how}; it must {needed}"
-    )
+    if one_by_one and not isinstance(made, Tensor):
+        raise NGSError(
+            f"the network makes a {type(made).__name__} of inputs that are seen one by one; it must make "
+            f"scores [input, symbol]; to write sentences give ngs.Examples.whole"
+        )
+    if not one_by_one and not hasattr(made, "follow"):
+        raise NGSError(
+            f"the network makes a {type(made).__name__} of inputs that are seen as a whole; it must return "
+            f"an ngs.Decoder, as ngs.SequenceNetwork does; else give ngs.Examples.of"
+        )

@@ -89,16 +89,15 @@ class Encoded:
         It rounds products, and has no dropout and no gradients. Weights are those of this moment.
         """
         network, device = self.reader, self.keys.device
-        rule = constraint.rule() if isinstance(constraint, Counting) else None
         single = self.keys.dtype == network.key.weight.dtype == torch.float32
         drops = network.training and network.dropout.p > 0
         there = device.type in ngs.kernels.DEVICES["decoder"] and products_are_rounded()
-        if rule is None or given.multiset is None or drops or not (single and there):
+        if not isinstance(constraint, Counting) or given.multiset is None or drops or not (single and there):
             return None
-        from ngs.kernels.tiles import fits
+        from ngs.kernels.tiles import fits  # Triton is only there where kernels are
 
-        takes = fits(network.decoder.hidden_size, device)
-        return kernel_decoder(self, given.multiset, rule) if takes else None
+        rule = constraint.rule() if fits(network.decoder.hidden_size, device) else None
+        return None if rule is None else kernel_decoder(self, given.multiset, rule)
 
 
 class PointerNetwork(nn.Module):

@@ -44,10 +44,10 @@ def every() -> list[Trainable]:
     found = []
     for name in names():
         try:
-            found.append(find(name))
+            found.append(installed(name))
         except NGSError as error:
             warnings.warn(str(error), stacklevel=2)
-    return found
+    return [task for task in found if task is not None]
 
 
 def installed(name: str) -> Trainable | None:

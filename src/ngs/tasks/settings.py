@@ -6,10 +6,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from math import ceil
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from ngs.console.options import option
 from ngs.errors import NGSError
 from ngs.learning.schedule import SCHEDULES
 
@@ -40,7 +41,7 @@ PRECISIONS = ("float32", "bfloat16")
 
 def setting(default: Any, help: str, *, hidden: bool = False) -> Any:
     """A field of settings with its help on the command line."""
-    return field(default=default, metadata={"help": help, "hidden": hidden})
+    return option(default, help, hidden=hidden)
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from ngs.tasks.playground.messages import Message, part
 from ngs.tasks.run_folder import CHECKPOINT, CONFIG, METRICS, REPORT, RESULT
 from ngs.tasks.trainable import Trainable
 
-ALIVE_SECONDS = 60.0  # A run that wrote something within them is running
+ALIVE_SECONDS = 60.0  # a run that wrote something within them is running
 FACTS_BYTES, ROWS_BYTES, REPORT_BYTES = 2**20, 2**26, 2**26  # of files that are read
 ROWS = 2000  # of a curve that are sent
 DEEPEST, LARGEST = 6, 2**63

@@ -113,8 +113,7 @@ def drawing_router(networks: Networks, server: Server) -> APIRouter:
 
     @router.get("/written", summary="The strokes of a formula, in a neat hand")
     def write(formula: Typed, width: Side, height: Side) -> Written:
-        with server.jobs:
-            return Written(strokes=written(_symbols(formula), width, height))
+        return Written(strokes=written(_symbols(formula), width, height))
 
     @router.post("/read", summary="What a drawing shows")
     def read(drawing: Drawing, visitor: CurrentVisitor) -> Reading:
