@@ -165,7 +165,7 @@ def with_functions(**functions: object) -> Meaning:
         ),
         (with_functions(add=lambda: 0), r"but it is add\(\)"),
         (with_functions(add=lambda a, b, c: 0), r"with 2 arguments \(sum, digit\), but it is add\(a, b, c\)"),
-        (Plain(), r"with 2 arguments \(sum, digit\), but it is add\(b: 'int'\)"),  # forgot `self`
+        (Plain(), r"with 2 arguments \(sum, digit\), but it is add\(b: int\)"),  # forgot `self`
         (
             Modular,
             r"Modular.add\(self, .* is a method, but the class was given; pass an instance",
