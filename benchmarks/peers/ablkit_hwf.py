@@ -35,8 +35,7 @@ class Part:
     """Formulas as ABLkit takes them."""
 
     images: list[list[torch.Tensor]]
-    symbols: list[list[str]]
-    """only looked at to count what was read right"""
+    symbols: list[list[str]]  # only looked at to count what was read right
     values: list[float]
 
 

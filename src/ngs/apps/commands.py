@@ -18,12 +18,9 @@ from ngs.tasks.trainable import Trainable
 class Commands(TyperGroup):
     """The commands of a table, and those of the tasks."""
 
-    table: ClassVar[Mapping[str, str]]
-    """by name, where each is: module:function"""
-    by_task: ClassVar[Collection[str]]
-    """those of the table that a task may have in its own way"""
-    group: ClassVar[str] = ""
-    """what stands before these names among the commands of a task"""
+    table: ClassVar[Mapping[str, str]]  # by name, where each is: module:function
+    by_task: ClassVar[Collection[str]]  # those of the table that a task may have in its own way
+    group: ClassVar[str] = ""  # what stands before these names among the commands of a task
 
     def task_of(self, arguments: Sequence[str]) -> Trainable | None:
         """The task of what a command is given, if that says so."""

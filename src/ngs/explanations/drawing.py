@@ -49,10 +49,8 @@ class Panel:
 
     box: Box
     title: str = ""
-    marked: Mapping[int, str] = field(default_factory=dict)
-    """the classes of symbols, by position"""
-    new: str = ""
-    """what is put in place of the marked one"""
+    marked: Mapping[int, str] = field(default_factory=dict)  # the classes of symbols, by position
+    new: str = ""  # what is put in place of the marked one
     trials: Mapping[Path, Sequence[Trial]] = field(default_factory=dict)
     """what was tried at each box"""
 
@@ -114,15 +112,11 @@ def drawn(panels: Sequence[Panel], title: str, look: Look, description: str, row
 class Trial:
     """A node, or a replacement at a leaf, on its way through the queue."""
 
-    text: str
-    """its ratio of probabilities, and what was to replace a leaf"""
+    text: str  # its ratio of probabilities, and what was to replace a leaf
     replaces: bool
-    fate: Action
-    """the last thing that happened to it"""
-    order: int | None
-    """when it was popped, counted from 1"""
-    expected: str = ""
-    """nothing at what has no value"""
+    fate: Action  # the last thing that happened to it
+    order: int | None  # when it was popped, counted from 1
+    expected: str = ""  # nothing at what has no value
 
 
 def trials_of(correction: Correction) -> dict[Path, list[Trial]]:
@@ -149,10 +143,8 @@ class Place:
     """A box of the tree with what is written in and around it, and its place: its middle and its top."""
 
     box: Box
-    kind: str
-    """its class: a node, or a leaf and how its symbol is marked"""
-    lines: list[tuple[str, str]]
-    """(class, text), top to bottom"""
+    kind: str  # its class: a node, or a leaf and how its symbol is marked
+    lines: list[tuple[str, str]]  # (class, text), top to bottom
     new: str
     tried: Sequence[Trial]
     listed: Sequence[Trial]
@@ -161,8 +153,7 @@ class Place:
     width: float
     height: float
     left: float
-    right: float
-    """how far the tree below reaches to either side of the middle"""
+    right: float  # how far the tree below reaches to either side of the middle
     x: float = 0.0
     top: float = 0.0
 

@@ -28,13 +28,10 @@ class Box:
     """A step of reasoning or a symbol as it is shown, with those that it works on below it."""
 
     name: str
-    value: str = ""
-    """nothing where the name says it"""
+    value: str = ""  # nothing where the name says it
     children: tuple[Box, ...] = ()
-    path: Path = ()
-    """that of no other box of the tree"""
-    position: int | None = None
-    """of its symbol; None where the symbols are boxes of their own"""
+    path: Path = ()  # that of no other box of the tree
+    position: int | None = None  # of its symbol; None where the symbols are boxes of their own
     width: float = 0.0
     draw: Callable[[Any, float], None] | None = None
     """draws the value in place of the words, so wide, into an XML element, at a height"""
@@ -44,14 +41,10 @@ class Box:
 class Look:
     """How sentences are shown: what is different from task to task."""
 
-    box: Callable[[Evaluated], Box]
-    """the tree of a sentence"""
-    said: Callable[[Evaluated], str]
-    """what a sentence comes to"""
-    heading: str = ""
-    """above a picture"""
-    legend: tuple[str, ...] = ()
-    """below a picture"""
+    box: Callable[[Evaluated], Box]  # the tree of a sentence
+    said: Callable[[Evaluated], str]  # what a sentence comes to
+    heading: str = ""  # above a picture
+    legend: tuple[str, ...] = ()  # below a picture
 
 
 def as_text(correction: Correction, look: Look | None = None) -> str:

@@ -170,18 +170,15 @@ class KernelRule:
     function: Any
     """A Triton function of the facts [1, symbol] and what is left [row, symbol] of every symbol, and of the
     facts of the last one [row, 1], -1 at the beginning: whether each may come next [row, symbol]."""
-    facts: Tensor
-    """int32 [symbol]: what the function knows of each"""
+    facts: Tensor  # int32 [symbol]: what the function knows of each
 
 
 @dataclass(frozen=True)
 class Left(Rows):
     """What is left of each multiset, and what came last."""
 
-    left: Tensor
-    """[row, symbol]"""
-    last: Tensor
-    """int64 [row]: PAD at the beginning"""
+    left: Tensor  # [row, symbol]
+    last: Tensor  # int64 [row]: PAD at the beginning
 
 
 class Counting(Constraint[Left]):
@@ -245,10 +242,8 @@ class AnyOrder(Counting):
 class Enumerated:
     """Every sentence of some examples."""
 
-    rows: Tensor
-    """[sentence]: the example that it belongs to, in ascending order"""
-    sentences: Tensor
-    """[sentence, time]: PAD after the end"""
+    rows: Tensor  # [sentence]: the example that it belongs to, in ascending order
+    sentences: Tensor  # [sentence, time]: PAD after the end
     complete: Tensor
     """bool [example]: false where there are more than were asked for; those have none here"""
 

@@ -22,8 +22,7 @@ MOST_MULTISETS = 1_000_000
 class MultisetState(Rows):
     """What is left of each multiset, and the prefix that the rest was used for."""
 
-    left: Tensor
-    """int64 [row, symbol]"""
+    left: Tensor  # int64 [row, symbol]
     position: Tensor
     """int64 [row]: a state of the prefix automaton; DEAD after what no sentence begins with"""
 

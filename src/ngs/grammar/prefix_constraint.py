@@ -17,10 +17,8 @@ from ngs.grammar.padding import PAD
 class Prefix(Rows):
     """A state of the prefix automaton for each sentence."""
 
-    position: Tensor
-    """int64 [row]; DEAD after what no sentence begins with"""
-    remaining: Tensor | None
-    """int64 [row]: symbols that are still to come"""
+    position: Tensor  # int64 [row]; DEAD after what no sentence begins with
+    remaining: Tensor | None  # int64 [row]: symbols that are still to come
 
 
 DEAD, _UNKNOWN, _OVER = -1, -2, -3

@@ -245,36 +245,25 @@ class Read(NamedTuple):
     """The weights of a pointer network and the questions that it has read, in the order of `_decode`."""
 
     first_states: Tensor
-    first_cells: Tensor
-    """float32 [layer, question, hidden]: those that the decoder begins with"""
+    first_cells: Tensor  # float32 [layer, question, hidden]: those that the decoder begins with
     keys: Tensor
-    values: Tensor
-    """[question, word, hidden]"""
-    padding: Tensor
-    """bool [question, word]"""
-    keywords: Tensor
-    """[question, word, module]"""
-    modules: Tensor
-    """[question, module]: how many of each the sentence has"""
+    values: Tensor  # [question, word, hidden]
+    padding: Tensor  # bool [question, word]
+    keywords: Tensor  # [question, word, module]
+    modules: Tensor  # [question, module]: how many of each the sentence has
     inputs: Tensor
     """float32 [token, 4 hidden]: what a module adds to the gates of the first layer; the last token stands
     before the first module"""
-    of_below: Tensor
-    """[layer from the second on, hidden, 4 hidden]"""
-    of_own: Tensor
-    """[layer, hidden, 4 hidden]"""
-    biases: Tensor
-    """float32 [layer from the second on, 4 hidden]"""
-    combine: Tensor
-    """[2 hidden, hidden]"""
+    of_below: Tensor  # [layer from the second on, hidden, 4 hidden]
+    of_own: Tensor  # [layer, hidden, 4 hidden]
+    biases: Tensor  # float32 [layer from the second on, 4 hidden]
+    combine: Tensor  # [2 hidden, hidden]
     combine_bias: Tensor
-    score: Tensor
-    """[module, hidden]"""
+    score: Tensor  # [module, hidden]
     score_bias: Tensor
     gain: Tensor
     """what attention to a keyword adds to the score of its module; only read where the network copies"""
-    facts: Tensor
-    """int32 [module]: what the rule knows of each"""
+    facts: Tensor  # int32 [module]: what the rule knows of each
 
 
 @dataclass(frozen=True)

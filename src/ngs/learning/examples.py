@@ -44,10 +44,8 @@ class Pool:
     norm would count.
     """
 
-    inputs: Tensor
-    """[pool, ...]: what is seen of one symbol"""
-    where: Tensor
-    """[example, time]: rows of `inputs`, PAD after the end"""
+    inputs: Tensor  # [pool, ...]: what is seen of one symbol
+    where: Tensor  # [example, time]: rows of `inputs`, PAD after the end
     view: Callable[[Tensor], Tensor] = as_stored
     """what the network is shown of stored inputs: bytes as floats, for instance"""
 
@@ -243,15 +241,11 @@ class Examples:
 class Batch:
     """Some of the examples, as a network and a method take them."""
 
-    examples: Tensor
-    """[batch]: which of them"""
-    inputs: Any
-    """what the network is shown"""
+    examples: Tensor  # [batch]: which of them
+    inputs: Any  # what the network is shown
     given: Given
-    time: int
-    """symbols of the longest sentence, or more: sentences are padded to as many"""
-    labels: Tensor | None
-    """[batch, time]"""
+    time: int  # symbols of the longest sentence, or more: sentences are padded to as many
+    labels: Tensor | None  # [batch, time]
     slots: Tensor | None = None
     """[input]: the place of each input in the flattened [batch, time], where inputs are seen one by one"""
 

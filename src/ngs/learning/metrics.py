@@ -86,10 +86,8 @@ class Scores:
 class Reading:
     """What a network reads in each of some examples."""
 
-    symbols: Tensor
-    """[example, time]: the sentence it finds most likely, PAD after the end"""
-    right: Tensor
-    """[example]: whether it gives the answer"""
+    symbols: Tensor  # [example, time]: the sentence it finds most likely, PAD after the end
+    right: Tensor  # [example]: whether it gives the answer
     log_probs: Tensor | None
     """[example, time, symbol], where the network gives scores for each position"""
 

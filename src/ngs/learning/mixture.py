@@ -15,8 +15,7 @@ class Mixed:
     """Examples of two kinds. An epoch has each of the larger kind once, and repeats those of the other."""
 
     examples: TrainingSet
-    first: int
-    """how many are of the first kind"""
+    first: int  # how many are of the first kind
 
     def __post_init__(self) -> None:
         if not 0 < self.first < len(self.examples):

@@ -21,10 +21,8 @@ from ngs.learning import tensor_file
 class Ragged:
     """Rows of different lengths, one behind the other."""
 
-    flat: Tensor
-    """[entry] or [entry, ...]"""
-    offsets: Tensor
-    """int64 [row + 1]: row k is flat[offsets[k]:offsets[k + 1]]"""
+    flat: Tensor  # [entry] or [entry, ...]
+    offsets: Tensor  # int64 [row + 1]: row k is flat[offsets[k]:offsets[k + 1]]
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -74,10 +72,8 @@ class Column:
     """integers are from `low` to below `high`: a number, a count, or one for each of the last dimension"""
     rows: str | None = None
     """what has rows of different lengths, one after another: NAME.offsets tells where each begins"""
-    least: int = 0
-    """entries in such a row"""
-    texts: bool = False
-    """JSON in UTF-8: a list of texts, of which `sizes` tells the number"""
+    least: int = 0  # entries in such a row
+    texts: bool = False  # JSON in UTF-8: a list of texts, of which `sizes` tells the number
 
     def content(self, name: str, tensors: Mapping[str, Tensor]) -> Any:
         """What the column stands for; None where it is no list of texts."""
@@ -178,8 +174,7 @@ class Format:
     """A kind of data set in a file."""
 
     kind: str
-    remedy: str
-    """what to do where a file is none"""
+    remedy: str  # what to do where a file is none
     whole: Group
 
     def save(self, path: Path, contents: Contents, facts: Mapping[str, Any]) -> None:

@@ -21,10 +21,8 @@ class Handwriting:
     scale: float = 0.16
     shift: float = 0.1
     elastic: float = 0.08
-    coarse: int = 5
-    """points of the elastic field along each side; between them it is smooth"""
-    untouched: float = 0.3
-    """the share of images that stay as they are"""
+    coarse: int = 5  # points of the elastic field along each side; between them it is smooth
+    untouched: float = 0.3  # the share of images that stay as they are
 
     def __call__(self, ink: Tensor, generator: torch.Generator) -> Tensor:
         """Changed images [image, 1, height, width]; what is drawn depends on the generator alone."""

@@ -50,10 +50,8 @@ SIZES: Mapping[str, Size] = {"small": Size(128, 64), "paper": Size(256, 300)}
 class Asked:
     """Texts, and what their words name."""
 
-    words: Tensor
-    """int64 [question, word]: PAD after the end"""
-    keywords: Tensor
-    """float [question, word, module]: 1 where a word speaks of a module"""
+    words: Tensor  # int64 [question, word]: PAD after the end
+    keywords: Tensor  # float [question, word, module]: 1 where a word speaks of a module
 
 
 @dataclass(frozen=True)
@@ -61,16 +59,11 @@ class Encoded:
     """Encoded texts: the decoder of a distribution over programs, for some rows."""
 
     keys: Tensor
-    values: Tensor
-    """[row, word, hidden]"""
-    padding: Tensor
-    """bool [row, word]"""
-    keywords: Tensor
-    """[row, word, module]"""
-    state: Recurrent
-    """of the LSTM that writes"""
-    reader: PointerNetwork
-    """who has read them"""
+    values: Tensor  # [row, word, hidden]
+    padding: Tensor  # bool [row, word]
+    keywords: Tensor  # [row, word, module]
+    state: Recurrent  # of the LSTM that writes
+    reader: PointerNetwork  # who has read them
 
     def select(self, rows: Tensor) -> Encoded:
         states, cells = (part[:, rows].contiguous() for part in self.state)

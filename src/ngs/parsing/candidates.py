@@ -12,10 +12,8 @@ from torch import Tensor
 class Candidates:
     """Some sentences for each of some rows."""
 
-    rows: Tensor
-    """int64 [candidate], ascending: which row of a batch the sentence is for"""
-    symbols: Tensor
-    """int64 [candidate, time]: symbol ids, PAD after the end"""
+    rows: Tensor  # int64 [candidate], ascending: which row of a batch the sentence is for
+    symbols: Tensor  # int64 [candidate, time]: symbol ids, PAD after the end
 
     def __len__(self) -> int:
         return len(self.rows)

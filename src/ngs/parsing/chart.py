@@ -103,10 +103,8 @@ class Chart:
     edge_scores: tuple[Tensor, ...]
     """for each level [edge, batch]; none where the semiring has no `share`"""
     root_edges: Edges
-    root_scores: Tensor
-    """[edge of the selected roots]"""
-    totals: Tensor
-    """[batch]: IMPOSSIBLE or less where no derivation has positive probability"""
+    root_scores: Tensor  # [edge of the selected roots]
+    totals: Tensor  # [batch]: IMPOSSIBLE or less where no derivation has positive probability
 
     @property
     def possible(self) -> Tensor:

@@ -38,8 +38,7 @@ Cell = tuple[NormalSymbol, int, int]  # (symbol, first position, length)
 class Edges:
     """Edges (left, right) -> out, sorted by `out`, which numbers the segments they are reduced to from 0."""
 
-    table: Tensor
-    """int64 [3, edge]: `left`, `right` and `out`"""
+    table: Tensor  # int64 [3, edge]: `left`, `right` and `out`
     segments: int
 
     def __post_init__(self) -> None:
@@ -80,8 +79,7 @@ class Circuit(nn.Module):
     where batches choose theirs; levels move with the module.
     """
 
-    inner: Tensor
-    """int64 [3, edge]: `left`, `right` and `out` of all levels"""
+    inner: Tensor  # int64 [3, edge]: `left`, `right` and `out` of all levels
 
     def __init__(
         self,

@@ -64,8 +64,7 @@ class Listed:
 
     p: Distribution
     candidates: Candidates
-    scores: Tensor
-    """[candidate]: log p(z|x), differentiable"""
+    scores: Tensor  # [candidate]: log p(z|x), differentiable
 
     @classmethod
     def of(cls, p: Distribution, candidates: Candidates) -> Listed:

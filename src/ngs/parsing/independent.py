@@ -29,8 +29,7 @@ class Group:
     rows: Tensor | slice
     """[n]; a slice for all rows of the batch, since views are cheaper than copies"""
     circuit: Circuit
-    roots: Edges
-    """of each of these rows"""
+    roots: Edges  # of each of these rows
 
     @classmethod
     def of(

@@ -25,8 +25,7 @@ class Special(Enum):
 
     UNDEFINED = "undefined"
     """What a function has no answer for: 1 / 0, the unique object of two. Undefined in, undefined out."""
-    ANY = "any value"
-    """What an inverse returns when every argument will do: 0 * ? = 0."""
+    ANY = "any value"  # What an inverse returns when every argument will do: 0 * ? = 0.
 
     def __repr__(self) -> str:
         return self.name

@@ -178,16 +178,11 @@ class State:
     """Where each chain is, and what the next step needs to know about it."""
 
     z: Tensor
-    log_p: Tensor
-    """float64 [row]: log p(z|x)"""
-    right: Tensor
-    """bool [row]: whether z gives the answer"""
-    fix: Tensor
-    """[row, time]: 1-BS(z); z itself where that is right, or where nothing was found"""
-    found: Tensor
-    """bool [row]: whether `fix` gives the answer"""
-    count: Tensor
-    """float64 [row]: how many edits z has"""
+    log_p: Tensor  # float64 [row]: log p(z|x)
+    right: Tensor  # bool [row]: whether z gives the answer
+    fix: Tensor  # [row, time]: 1-BS(z); z itself where that is right, or where nothing was found
+    found: Tensor  # bool [row]: whether `fix` gives the answer
+    count: Tensor  # float64 [row]: how many edits z has
 
     @classmethod
     def of(cls, z: Tensor, score: Score, edits: Edits, judge: Judge) -> State:

@@ -23,8 +23,7 @@ class Evaluated:
     """A sentence with its reasoning tree and the value of each node."""
 
     sentence: Sentence
-    tree: Tree | None
-    """None where the sentence is outside the language"""
+    tree: Tree | None  # None where the sentence is outside the language
     values: Mapping[Path, Value]
 
     @classmethod

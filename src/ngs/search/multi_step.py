@@ -65,8 +65,7 @@ class State:
     sentence: Sentence
     log_p: float
     right: bool
-    fix: Sentence | None
-    """1-BS(z); z itself where it is right, None where nothing was found"""
+    fix: Sentence | None  # 1-BS(z); z itself where it is right, None where nothing was found
 
 
 def log_ratio(now: State, new: State, distance: int, edits: Substitutions, chain: ChainSettings) -> float:

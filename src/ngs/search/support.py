@@ -148,14 +148,11 @@ class Effort:
 
     enumerated: int = 512
     """the right sentences are known for all examples with at most this many sentences"""
-    few: int = 32
-    """up to so many right ones, all of them are summed in every step"""
-    samples: int = 8
-    """for other examples: sentences to draw in each step"""
+    few: int = 32  # up to so many right ones, all of them are summed in every step
+    samples: int = 8  # for other examples: sentences to draw in each step
     fresh: int = 16
     """right sentences to take from the list, and as many from the samples and their neighbours"""
-    memory: int = 8
-    """the most likely right sentences that are kept from step to step"""
+    memory: int = 8  # the most likely right sentences that are kept from step to step
 
     def __post_init__(self) -> None:
         for name, number in vars(self).items():

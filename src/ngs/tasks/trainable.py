@@ -95,11 +95,9 @@ class TaskFile:
 class Source:
     """Data that experiments need."""
 
-    option: str
-    """the option of `ngs reproduce` for their path"""
+    option: str  # the option of `ngs reproduce` for their path
     title: str
-    path: str
-    """the default path"""
+    path: str  # the default path
 
 
 class Trainable:
@@ -202,11 +200,9 @@ ExamplesT = TypeVar("ExamplesT", bound=Sized)
 class Parts(Generic[DataT, PartT]):
     """A data set, cut as the settings say."""
 
-    data: DataT
-    """with a `name` and a `digest` of the content"""
+    data: DataT  # with a `name` and a `digest` of the content
     train: PartT
-    validation: PartT
-    """held out from the training examples; chooses the network"""
+    validation: PartT  # held out from the training examples; chooses the network
     test: PartT
 
 
@@ -229,8 +225,7 @@ def cut(
 class Prepared(ABC):
     """A task with its data and its network, for one run."""
 
-    measure: ClassVar[staticmethod[[nn.Module, Any], Metrics]]
-    """the metrics of a network on a part"""
+    measure: ClassVar[staticmethod[[nn.Module, Any], Metrics]]  # the metrics of a network on a part
     settings: Any
     parts: Any
     device: torch.device

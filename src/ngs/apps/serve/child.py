@@ -17,8 +17,7 @@ STOP_SECONDS = 10.0
 class Served:
     """A server that answers."""
 
-    address: str
-    """http://127.0.0.1:1234/"""
+    address: str  # http://127.0.0.1:1234/
     pid: int
 
 

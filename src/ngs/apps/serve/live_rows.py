@@ -46,8 +46,7 @@ class Follower:
 
     run: RunFolder
     offset: int | None
-    file: int | None = None
-    """which file it was when last seen: its inode"""
+    file: int | None = None  # which file it was when last seen: its inode
 
     def events(self) -> list[ServerSentEvent]:
         """Of the whole lines to come; a file that is shorter, or another one, is read from its start."""

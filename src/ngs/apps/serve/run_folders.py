@@ -32,8 +32,7 @@ State = Literal["running", "finished", "stopped"]
 class RunFolder:
     """One run. Its files are asked for anew each time: it may be training."""
 
-    root: Path
-    """resolved"""
+    root: Path  # resolved
     folder: Path
     config: dict[str, Any]
     task: Trainable

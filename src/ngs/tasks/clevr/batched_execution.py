@@ -130,12 +130,10 @@ class SceneTables(NamedTuple):
 
     words: Tensor
     """[scene, action]: masks with the objects that a filter keeps in the scene, keep, change of the stack"""
-    starts: Tensor
-    """[scene, action]: where in `values` those of the module begin"""
+    starts: Tensor  # [scene, action]: where in `values` those of the module begin
     values: Tensor
     """the values of modules that are the same in every scene, then those of the others, scene by scene"""
-    joins: Tensor
-    """[action]"""
+    joins: Tensor  # [action]
     answers: Tensor
     """[action, first, second]: the answer of a program that begins with the module, by the payloads"""
 
@@ -266,10 +264,8 @@ class SceneJudge:
     """Whether programs give the recorded answers to questions."""
 
     tables: SceneTables
-    scenes: Tensor
-    """[question]"""
-    answers: Tensor
-    """[question]"""
+    scenes: Tensor  # [question]
+    answers: Tensor  # [question]
 
     def __call__(self, questions: Tensor, programs: Tensor) -> Tensor:
         if programs.device.type not in ngs.kernels.DEVICES["program_execution"] or not programs.numel():

@@ -42,12 +42,9 @@ AT_ONCE = 256
 class RightPrograms:
     """The programs that give the answer, likeliest first; each meaning once, by its likeliest program."""
 
-    programs: tuple[LikelyProgram, ...]
-    """with log p of all programs that mean the same"""
-    of: int
-    """how many programs were looked at"""
-    exact: bool
-    """whether these were all arrangements, not only likely ones and neighbours"""
+    programs: tuple[LikelyProgram, ...]  # with log p of all programs that mean the same
+    of: int  # how many programs were looked at
+    exact: bool  # whether these were all arrangements, not only likely ones and neighbours
 
     @property
     def log_evidence(self) -> float:

@@ -21,8 +21,7 @@ class Meaning(NamedTuple):
 
     kind: str
     value: str
-    tells: tuple[int, ...]
-    """which of its words tell most"""
+    tells: tuple[int, ...]  # which of its words tell most
 
 
 class Cue(NamedTuple):
@@ -32,8 +31,7 @@ class Cue(NamedTuple):
     value: str
     start: int
     stop: int
-    tells: tuple[int, ...]
-    """positions in the question, at least one"""
+    tells: tuple[int, ...]  # positions in the question, at least one
 
 
 def words_of(text: str) -> tuple[str, ...]:
@@ -161,14 +159,10 @@ class NounPhrase(NamedTuple):
 
     first: int
     behind: int
-    word: int
-    """position of its article, or else of its last word"""
-    end: int
-    """position of its last word"""
-    named: bool
-    """has an article or a noun"""
-    definite: bool
-    """names one thing: "the", and no plural"""
+    word: int  # position of its article, or else of its last word
+    end: int  # position of its last word
+    named: bool  # has an article or a noun
+    definite: bool  # names one thing: "the", and no plural
 
 
 @dataclass(frozen=True)

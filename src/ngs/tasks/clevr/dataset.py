@@ -36,12 +36,10 @@ class QuestionRecord:
     """One question as its source has it."""
 
     text: str
-    scene: int
-    """its position among the scenes"""
+    scene: int  # its position among the scenes
     answer: str | None
     program: Program | None
-    number: int
-    """what the source calls it"""
+    number: int  # what the source calls it
 
 
 Records = Iterable[QuestionRecord]
@@ -51,8 +49,7 @@ Records = Iterable[QuestionRecord]
 class NotUnderstood:
     """A question that the dictionary has no modules for."""
 
-    index: int
-    """in its part of the data"""
+    index: int  # in its part of the data
     number: int
     text: str
     message: str
@@ -67,22 +64,17 @@ class Questions:
 
     lexicon: tuple[str, ...]
     """every word that may occur: first the vocabulary, then what lies outside of it"""
-    known: int
-    """how many words of the lexicon are the vocabulary"""
-    spelling: Ragged
-    """int32: the words of each question, numbered by the lexicon"""
-    scenes: Tensor
-    """int32 [question]: which scene it is about"""
-    answers: Tensor
-    """int8 [question]: which of ANSWERS, or NO_ANSWER"""
+    known: int  # how many words of the lexicon are the vocabulary
+    spelling: Ragged  # int32: the words of each question, numbered by the lexicon
+    scenes: Tensor  # int32 [question]: which scene it is about
+    answers: Tensor  # int8 [question]: which of ANSWERS, or NO_ANSWER
     programs: Ragged
     """int8: columns of MODULES in prefix notation; empty where the source gives no program"""
     modules: Ragged
     """int8: columns of the modules that the dictionary gives; empty where it understood nothing"""
     keywords: Ragged
     """int16 [pair, 2]: a word's position and the column of the module that it speaks of"""
-    numbers: Tensor
-    """int32 [question]: what its source calls it"""
+    numbers: Tensor  # int32 [question]: what its source calls it
 
     @classmethod
     def of(cls, records: Records, vocabulary: Sequence[str] | None = None) -> Questions:
@@ -178,8 +170,7 @@ class VisualQuestions:
     name: str
     scenes: tuple[Scene, ...]
     train: Questions
-    validation: Questions
-    """its words are numbered by the vocabulary of `train`"""
+    validation: Questions  # its words are numbered by the vocabulary of `train`
 
     @classmethod
     def of(cls, name: str, scenes: Sequence[Scene], train: Records, validation: Records) -> VisualQuestions:

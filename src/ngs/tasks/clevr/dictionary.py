@@ -33,8 +33,7 @@ class Understood:
     """What a question says: the modules of its program, in no order, and the words that speak of them."""
 
     words: tuple[str, ...]
-    modules: tuple[str, ...]
-    """the multiset, sorted by column in MODULES"""
+    modules: tuple[str, ...]  # the multiset, sorted by column in MODULES
     keywords: tuple[Said, ...]
     """sorted by position; every module has at least one word, a word may speak of several modules"""
     phrases: tuple[tuple[int, int], ...]
@@ -123,10 +122,8 @@ class _Root(NamedTuple):
     said: tuple[Said, ...]
     sames: tuple[int, ...] = ()
     """the cues of attributes in which things are to be the same as a landmark"""
-    subjects: int = 0
-    """how many single things it is about, landmarks apart"""
-    counts: int = 0
-    """how many numbers it compares"""
+    subjects: int = 0  # how many single things it is about, landmarks apart
+    counts: int = 0  # how many numbers it compares
 
     @property
     def separates(self) -> bool:

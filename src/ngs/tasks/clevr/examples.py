@@ -30,8 +30,7 @@ from ngs.tasks.clevr.scenes import ANSWERS
 class QuestionInputs:
     """What a network is shown of questions."""
 
-    words: Tensor
-    """int [question, word]: PAD after the end"""
+    words: Tensor  # int [question, word]: PAD after the end
     keywords: Tensor
     """int [question, pair, 2]: the place of a word and a module that it names; PAD where there are fewer"""
 
@@ -63,12 +62,10 @@ class Part:
     """Questions with answers: those that can be read, and those whose modules nobody knows."""
 
     questions: Questions
-    examples: Examples
-    """of `questions`, in the same order"""
+    examples: Examples  # of `questions`, in the same order
     language: Constraint[Any]
     judge: SceneJudge
-    not_understood: Questions
-    """they cannot be learned from, and count as wrong"""
+    not_understood: Questions  # they cannot be learned from, and count as wrong
 
     @classmethod
     def of(cls, questions: Questions, tables: SceneTables, language: Constraint[Any]) -> Part:

@@ -45,10 +45,8 @@ class Module:
 
     takes: tuple[Type, ...]
     gives: Type
-    function: str
-    """of the semantics"""
-    symbol: tuple[str, ...]
-    """the symbol itself, if the rule hands it to the function"""
+    function: str  # of the semantics
+    symbol: tuple[str, ...]  # the symbol itself, if the rule hands it to the function
 
     def apply(self, semantics: ProgramSemantics, *arguments: Value) -> Value:
         if UNDEFINED in arguments:

@@ -25,27 +25,21 @@ class Count:
 @dataclass(frozen=True)
 class PartInspection:
     questions: int
-    scenes: int
-    """that the questions are about"""
+    scenes: int  # that the questions are about
     with_program: int
     with_answer: int
     not_understood: tuple[NotUnderstood, ...]
-    same_modules: int
-    """questions whose program has exactly the modules that the dictionary gives"""
-    other_modules: tuple[int, ...]
-    """the numbers of those whose program has others"""
-    right_answers: int
-    """questions whose program gives the recorded answer"""
-    wrong_answers: tuple[int, ...]
-    """the numbers of those whose program gives another, or none"""
+    same_modules: int  # questions whose program has exactly the modules that the dictionary gives
+    other_modules: tuple[int, ...]  # the numbers of those whose program has others
+    right_answers: int  # questions whose program gives the recorded answer
+    wrong_answers: tuple[int, ...]  # the numbers of those whose program gives another, or none
 
 
 @dataclass(frozen=True)
 class Inspection:
     name: str
     scenes: int
-    vocabulary: tuple[str, ...]
-    """of the training questions"""
+    vocabulary: tuple[str, ...]  # of the training questions
     new_words: Mapping[str, int]
     """words of validation questions outside of the vocabulary, and how often they occur"""
     train: PartInspection
@@ -53,11 +47,9 @@ class Inspection:
     repeated: tuple[int, ...]
     """the numbers of validation questions that are asked in training, about an equal scene"""
     kinds: tuple[Count, ...]
-    lengths: tuple[Count, ...]
-    """of programs"""
+    lengths: tuple[Count, ...]  # of programs
     answers: tuple[Count, ...]
-    objects: tuple[Count, ...]
-    """scenes by their number of objects"""
+    objects: tuple[Count, ...]  # scenes by their number of objects
 
 
 def inspect(data: VisualQuestions) -> Inspection:

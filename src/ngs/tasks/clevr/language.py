@@ -64,16 +64,13 @@ class Programs(Counting):
     makes: Tensor
     first_need: Tensor
     is_scene: Tensor
-    begins: Tensor
-    """bool [module]: whether a program can begin with it"""
-    spare: Tensor
-    """float [module, type]: how many more of each type it makes than it needs"""
+    begins: Tensor  # bool [module]: whether a program can begin with it
+    spare: Tensor  # float [module, type]: how many more of each type it makes than it needs
     totals: Tensor
     """float [module, total]: scenes, branching modules, counts, queries, truths, modules that close a noun
     phrase"""
     rank: Tensor
-    of_rank: Tensor
-    """float [module, rank]"""
+    of_rank: Tensor  # float [module, rank]
     facts: Tensor
     """int32 [module]: what it makes, its first need, its rank + 1 (three bits each), whether it is `scene`
     and whether it branches, as the bits of a number"""

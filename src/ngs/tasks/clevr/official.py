@@ -39,8 +39,7 @@ class Reading:
     """What official files hold, and what was left out."""
 
     data: VisualQuestions
-    left_out: tuple[str, ...]
-    """each names file, index and field"""
+    left_out: tuple[str, ...]  # each names file, index and field
 
 
 def is_official(path: Path) -> bool:

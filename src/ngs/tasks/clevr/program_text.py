@@ -118,8 +118,7 @@ class Executed:
     program: Program
     scene: Scene
     unique: Unique
-    steps: Step | None
-    """None where the program does not type-check"""
+    steps: Step | None  # None where the program does not type-check
     type_error: str = ""
 
     @classmethod

@@ -45,30 +45,23 @@ class NounPhrase(NamedTuple):
     """`small cubes left of the red ball`, `large things that are red cubes or metal balls`."""
 
     description: int
-    links: tuple[Link, ...] = ()
-    """none, one, or two that both hold"""
-    either: tuple[NounPhrase, ...] = ()
-    """two of which one holds, or none"""
+    links: tuple[Link, ...] = ()  # none, one, or two that both hold
+    either: tuple[NounPhrase, ...] = ()  # two of which one holds, or none
 
 
 class Link(NamedTuple):
     """`left of the red ball`."""
 
-    relation: str
-    """its module: relate[left], same_color"""
-    landmark: NounPhrase
-    """of which there is exactly one"""
+    relation: str  # its module: relate[left], same_color
+    landmark: NounPhrase  # of which there is exactly one
 
 
 class Question(NamedTuple):
     """A question before it is put into words."""
 
-    root: str
-    """its first module"""
-    subjects: tuple[NounPhrase, ...]
-    """one, or two that are compared"""
-    answer: int
-    """which of ANSWERS"""
+    root: str  # its first module
+    subjects: tuple[NounPhrase, ...]  # one, or two that are compared
+    answer: int  # which of ANSWERS
 
     @property
     def program(self) -> Program:

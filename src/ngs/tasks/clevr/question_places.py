@@ -75,22 +75,17 @@ class Form:
 
     kind: Kind
     root: str
-    compose: Callable[[Draft], Question]
-    """raises DeadEnd where chance led nowhere"""
-    weight: float
-    """how often it is asked, against the others"""
+    compose: Callable[[Draft], Question]  # raises DeadEnd where chance led nowhere
+    weight: float  # how often it is asked, against the others
 
 
 class Place(NamedTuple):
     """A position of a noun phrase in a question."""
 
     links: tuple[Link, ...]
-    within: int
-    """the objects that its links admit"""
-    outside: tuple[int, ...] = ()
-    """of each of these sets its description is to admit an object"""
-    taken: int = 0
-    """objects that were spoken of before"""
+    within: int  # the objects that its links admit
+    outside: tuple[int, ...] = ()  # of each of these sets its description is to admit an object
+    taken: int = 0  # objects that were spoken of before
 
     def fitting(self, masks: SceneMasks, without: Iterable[str] = ()) -> Masks:
         """The descriptions that keep the rules here and do not name some attributes."""

@@ -25,8 +25,7 @@ from ngs.tasks.clevr.semantics import Unique
 @dataclass(frozen=True)
 class LikelyProgram:
     program: Program
-    log_prob: float
-    """log p(z|x)"""
+    log_prob: float  # log p(z|x)
 
     @property
     def probability(self) -> float:
@@ -39,8 +38,7 @@ class QuestionReading:
     understood: Understood
     unseen: tuple[str, ...]
     """words that the dictionary knows and the network has not seen in training"""
-    programs: tuple[LikelyProgram, ...]
-    """the likeliest first; at least one"""
+    programs: tuple[LikelyProgram, ...]  # the likeliest first; at least one
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,10 +49,8 @@ class QuestionReader:
     vocabulary: tuple[str, ...]
     """the words that the network knows, by their numbers; the first stands for all others"""
     language: Constraint[Any]
-    unique: Unique
-    """the object that "the ..." means, as in training"""
-    moves: bool = True
-    """whether back-search may move filters and turn chains round, as in training"""
+    unique: Unique  # the object that "the ..." means, as in training
+    moves: bool = True  # whether back-search may move filters and turn chains round, as in training
 
     def read(self, text: str, k: int = 1) -> QuestionReading:
         """The question with the k likeliest programs that a beam of k finds, or as many as there are."""

@@ -39,12 +39,10 @@ class View(NamedTuple):
     """Axes of the camera, each float [scene, 3]."""
 
     camera: Floats
-    forward: Floats
-    """from the camera to the origin"""
+    forward: Floats  # from the camera to the origin
     right: Floats
     down: Floats
-    behind: Floats
-    """`forward` on the ground plane"""
+    behind: Floats  # `forward` on the ground plane
 
 
 def scenes(number: int, random: np.random.Generator) -> tuple[Scene, ...]:

@@ -45,8 +45,7 @@ class Thing:
     shape: str
     position: tuple[float, float, float] = (0.0, 0.0, 0.0)
     """on the ground plane, the third coordinate up"""
-    rotation: float = 0.0
-    """in degrees"""
+    rotation: float = 0.0  # in degrees
     pixel: tuple[float, float, float] = (0.0, 0.0, 0.0)
     """column and row in the image, and distance from the camera"""
 

@@ -39,8 +39,7 @@ def value_of(sentence: str | Sentence) -> Value:
 class Formulas:
     """Formulas written with some images, and their values."""
 
-    where: Tensor
-    """int64 [formula, time]: rows of the images, PAD behind the end"""
+    where: Tensor  # int64 [formula, time]: rows of the images, PAD behind the end
     answers: tuple[Fraction, ...]
     names: tuple[str, ...]
 
@@ -79,12 +78,9 @@ class HandwrittenFormulas:
     """A data set: images of single symbols, and formulas to learn from and to be tested on."""
 
     name: str
-    images: Tensor
-    """uint8 [image, SIDE, SIDE]: dark strokes on white paper"""
-    columns: Tensor
-    """uint8 [image]: which symbol of the grammar it shows"""
-    sources: tuple[str, ...]
-    """where each image comes from: a file name, or a writer"""
+    images: Tensor  # uint8 [image, SIDE, SIDE]: dark strokes on white paper
+    columns: Tensor  # uint8 [image]: which symbol of the grammar it shows
+    sources: tuple[str, ...]  # where each image comes from: a file name, or a writer
     train: Formulas
     test: Formulas
 

@@ -31,10 +31,8 @@ class Box(NamedTuple):
 class Seen:
     """What a network sees in a picture: its symbols from left to right, and how likely each is which."""
 
-    images: Tensor
-    """uint8 [symbol, SIDE, SIDE]: dark strokes on white"""
-    log_probs: Tensor
-    """[symbol, symbol of the grammar]"""
+    images: Tensor  # uint8 [symbol, SIDE, SIDE]: dark strokes on white
+    log_probs: Tensor  # [symbol, symbol of the grammar]
     boxes: tuple[Box, ...] = ()
     """where each is in the picture; none if each has a picture of its own"""
 
@@ -60,10 +58,8 @@ class Formula(NamedTuple):
     """A formula that a picture may show."""
 
     sentence: Sentence
-    value: Value
-    """UNDEFINED where it divides by zero"""
-    probability: float
-    """p(z | x, z in L(G))"""
+    value: Value  # UNDEFINED where it divides by zero
+    probability: float  # p(z | x, z in L(G))
 
     def __str__(self) -> str:
         return f"{' '.join(self.sentence)} = {shown_value(self.value)}"

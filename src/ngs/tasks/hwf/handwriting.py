@@ -100,16 +100,12 @@ class Outlines:
         dab = h00 P1 + h01 P2 + h10 m1 + h11 m2
     """
 
-    first: tuple[int, ...]
-    """[symbol + 1]: the number of each symbol's first shape"""
-    points: Tensor
-    """[shape, POINTS, 2] in a box of side 1 around the origin"""
-    stroke: Tensor
-    """int64 [shape, POINTS]: the number of the stroke that each point is on"""
+    first: tuple[int, ...]  # [symbol + 1]: the number of each symbol's first shape
+    points: Tensor  # [shape, POINTS, 2] in a box of side 1 around the origin
+    stroke: Tensor  # int64 [shape, POINTS]: the number of the stroke that each point is on
     neighbours: Tensor
     """int64 [shape, DABS, 4]: P0 P1 P2 P3; at an end or a corner the point itself is taken for the next"""
-    hermite: Tensor
-    """[shape, DABS, 4]: h00 h01 h10 h11"""
+    hermite: Tensor  # [shape, DABS, 4]: h00 h01 h10 h11
 
 
 @cache
@@ -176,24 +172,15 @@ def neat(symbol: str) -> list[Tensor]:
 class Writer:
     """A hand: what all symbols of one person have in common."""
 
-    shapes: Tensor
-    """int64 [symbol]: which of the shapes the writer has learnt"""
-    habits: Tensor
-    """[symbol, POINTS, 2]: how the writer's own shape differs from it"""
-    slant: float
-    """how far the top leans to the right, for a height of 1"""
-    aspect: float
-    """width against height"""
-    curvature: float
-    """c of the spline: 0 is a polygon, 1/2 a Catmull-Rom spline"""
-    pen: float
-    """width of the line in pixels"""
-    pressure: float
-    """how much wider or narrower the line may become from beginning to end"""
-    ink: float
-    """how dark the line is, at most 1"""
-    wobble: float
-    """how unsteady the hand is: the standard deviation of a point, for a box of 1"""
+    shapes: Tensor  # int64 [symbol]: which of the shapes the writer has learnt
+    habits: Tensor  # [symbol, POINTS, 2]: how the writer's own shape differs from it
+    slant: float  # how far the top leans to the right, for a height of 1
+    aspect: float  # width against height
+    curvature: float  # c of the spline: 0 is a polygon, 1/2 a Catmull-Rom spline
+    pen: float  # width of the line in pixels
+    pressure: float  # how much wider or narrower the line may become from beginning to end
+    ink: float  # how dark the line is, at most 1
+    wobble: float  # how unsteady the hand is: the standard deviation of a point, for a box of 1
 
 
 HABIT, LEAN, ASPECT, CURVATURE = 0.036, 0.17, 0.12, 0.07  # how much writers differ: standard deviations

@@ -27,21 +27,17 @@ class SymbolCount:
     test_written: int
     train_images: int
     test_images: int
-    contents: int
-    """images in both parts that differ"""
-    leaked: int
-    """test images whose content occurs in training, as whatever symbol"""
+    contents: int  # images in both parts that differ
+    leaked: int  # test images whose content occurs in training, as whatever symbol
 
 
 @dataclass(frozen=True)
 class Contradiction:
     """Images that agree in every pixel, but not in the symbol they are said to show."""
 
-    symbol: str
-    """what most of them are said to show"""
+    symbol: str  # what most of them are said to show
     agreeing: tuple[str, ...]
-    contradicting: tuple[str, ...]
-    """the sources of the others"""
+    contradicting: tuple[str, ...]  # the sources of the others
 
 
 @dataclass(frozen=True)
@@ -53,10 +49,8 @@ class Inspection:
     test_formulas: int
     train_images: int
     test_images: int
-    contents: int
-    """images that differ"""
-    leaked: tuple[str, ...]
-    """the sources of test images whose content occurs in training"""
+    contents: int  # images that differ
+    leaked: tuple[str, ...]  # the sources of test images whose content occurs in training
     leaked_formulas: int
     lengths: tuple[LengthCount, ...]
     symbols: tuple[SymbolCount, ...]

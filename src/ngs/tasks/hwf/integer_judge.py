@@ -45,12 +45,10 @@ UNREACHABLE = 1, 2**62  # numerator and denominator of an answer no formula give
 class IntegerJudge(nn.Module):
     """Whether formulas give the answers of their examples: a judge for formulas too long for tables."""
 
-    targets: Tensor
-    """[example, 2]: numerator and denominator of each answer"""
+    targets: Tensor  # [example, 2]: numerator and denominator of each answer
     steps: Tensor
     """[operator, digit, 4]: (u, s, x, y), by which (D, D S, D T) becomes (u D, u D S + s D T, x D + y D T)"""
-    rest: Tensor
-    """[4]: the step that changes nothing"""
+    rest: Tensor  # [4]: the step that changes nothing
 
     def __init__(self, answers: Sequence[Value]) -> None:
         super().__init__()

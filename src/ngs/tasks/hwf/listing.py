@@ -30,12 +30,10 @@ LONGEST = 99  # in symbols; parsing takes cubic time
 class Entry:
     """One formula as a list has it."""
 
-    place: str
-    """file, line and number: the published lists are a single line"""
+    place: str  # file, line and number: the published lists are a single line
     name: str
     sentence: str
-    images: tuple[str, ...]
-    """'<class>/<file>' for each symbol"""
+    images: tuple[str, ...]  # '<class>/<file>' for each symbol
     result: int | float
 
 
@@ -43,8 +41,7 @@ class Entry:
 class Problem:
     place: str
     what: str
-    name: str | None = None
-    """the entry's own, where it can be read"""
+    name: str | None = None  # the entry's own, where it can be read
 
     def __str__(self) -> str:
         return f"{self.place}{f' ({self.name})' if self.name else ''}: {self.what}"

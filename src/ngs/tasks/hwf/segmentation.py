@@ -142,8 +142,7 @@ def _candidates(page: Page, network: Network) -> tuple[dict[Run, list[float]], T
 class Piece:
     """Ink that hangs together."""
 
-    pixels: NDArray[np.intp]
-    """[pixel, 2]: x and y"""
+    pixels: NDArray[np.intp]  # [pixel, 2]: x and y
 
     @cached_property
     def box(self) -> Box:
@@ -184,12 +183,9 @@ class Page:
     """The pieces of a picture from left to right, by their middles."""
 
     pieces: tuple[Piece, ...]
-    unit: float
-    """the size of a symbol in pixels"""
-    scale: float
-    """pixels for each of the picture's own"""
-    corner: tuple[int, int]
-    """where the page begins in the picture: x and y in its pixels"""
+    unit: float  # the size of a symbol in pixels
+    scale: float  # pixels for each of the picture's own
+    corner: tuple[int, int]  # where the page begins in the picture: x and y in its pixels
 
     def box(self, pieces: Sequence[Piece]) -> Box:
         """Around some pieces, in the picture's own pixels."""

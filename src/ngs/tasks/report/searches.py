@@ -59,10 +59,8 @@ class Searches:
 
     readings: Readings
     one: Corrections
-    several: Corrections
-    """[wrong]: from 1-BS and m-BS"""
-    states: Tensor
-    """[state, wrong, time]: the states of m-BS"""
+    several: Corrections  # [wrong]: from 1-BS and m-BS
+    states: Tensor  # [state, wrong, time]: the states of m-BS
 
     @classmethod
     def of(cls, readings: Readings, chain: ChainSettings, seed: int) -> Self:

@@ -41,8 +41,7 @@ class Working:
     """A program to be shown with what each of its modules gives."""
 
     name: str
-    colour: str
-    """the class of its table, and of the rings around what it is about"""
+    colour: str  # the class of its table, and of the rings around what it is about
     executed: Executed
     marked: Collection[int] = ()
     p: float | None = None
@@ -88,16 +87,13 @@ def differing(program: Program, other: Program) -> frozenset[int]:
 class Answered:
     """A question with what was read in it, and what is true."""
 
-    number: int
-    """what its source calls it"""
+    number: int  # what its source calls it
     text: str
     kind: Kind | None
     answer: str
     read: Executed
-    p: float
-    """p(z|x) of the program that was read"""
-    true: Executed | None
-    """None where nobody knows"""
+    p: float  # p(z|x) of the program that was read
+    true: Executed | None  # None where nobody knows
 
     @property
     def scene(self) -> Scene:
@@ -145,8 +141,7 @@ class QuestionReadings(Readings):
     reader: QuestionReader
     part: Part
     scenes: Sequence[Scene]
-    not_understood: int
-    """questions of the whole part that nobody can read"""
+    not_understood: int  # questions of the whole part that nobody can read
 
     @property
     def questions(self) -> Questions:

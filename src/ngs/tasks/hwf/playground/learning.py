@@ -43,8 +43,7 @@ KEEPING = 5.0  # the weight of not forgetting
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    images: Tensor
-    """uint8 [symbol, SIDE, SIDE]"""
+    images: Tensor  # uint8 [symbol, SIDE, SIDE]
     answer: Fraction
     right_before: bool
 
@@ -64,10 +63,8 @@ class Score(Message):
 class Taught:
     """What is kept of a visitor."""
 
-    drawn: tuple[Drawn, ...] = ()
-    """the latest last"""
-    network: nn.Module | None = None
-    """the visitor's own copy, once something was learned"""
+    drawn: tuple[Drawn, ...] = ()  # the latest last
+    network: nn.Module | None = None  # the visitor's own copy, once something was learned
     score: Score = field(default_factory=Score)
 
     def with_lesson(self, drawn: Drawn, network: nn.Module) -> Taught:
@@ -82,11 +79,9 @@ class Taught:
 
 @dataclass(frozen=True)
 class Taken:
-    before: float
-    """p(y|x) of the new drawing"""
+    before: float  # p(y|x) of the new drawing
     after: float
-    loss: float
-    """-log p(y|x), the mean over the views"""
+    loss: float  # -log p(y|x), the mean over the views
 
 
 def drawn_of(seen: Seen, answer: Fraction) -> Drawn:

@@ -28,8 +28,7 @@ class Shared:
     """A network in eval mode that many threads read at once. It is never changed: who learns has a copy."""
 
     network: nn.Module
-    symbols: float
-    """the share of made-up handwritten symbols that it reads correctly"""
+    symbols: float  # the share of made-up handwritten symbols that it reads correctly
     accuracy: float | None = None
     """the share of formulas it gave the right answer for, where the run measured it"""
 

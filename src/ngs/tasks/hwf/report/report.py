@@ -35,8 +35,7 @@ DRAWN = 5
 class FormulaReadings(Readings):
     at_once: ClassVar[int] = 1024
 
-    names: Sequence[str] = ()
-    """[example], of test formulas"""
+    names: Sequence[str] = ()  # [example], of test formulas
 
     @property
     def scores(self) -> Scores:
